@@ -1,0 +1,62 @@
+// Element types of tensors: one enum covers every ONNX and torch type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tcc {
+
+// The numeric values are stored in packages: append, never renumber.
+enum class DType : uint8_t {
+  kInvalid = 0,
+  kBool = 1,  // one byte, 0 or 1
+  kI8 = 2,
+  kI16 = 3,
+  kI32 = 4,
+  kI64 = 5,
+  kU8 = 6,
+  kU16 = 7,
+  kU32 = 8,
+  kU64 = 9,
+  kF16 = 10,
+  kBF16 = 11,
+  kF32 = 12,
+  kF64 = 13,
+  kF8E4M3FN = 14,
+  kF8E4M3FNUZ = 15,
+  kF8E5M2 = 16,
+  kF8E5M2FNUZ = 17,
+  kF8E8M0 = 18,
+  kF4E2M1 = 19,  // packed, two a byte, low nibble first
+  kI4 = 20,      // packed likewise
+  kU4 = 21,      // packed likewise
+  kI2 = 22,      // packed, four a byte, low bits first
+  kU2 = 23,      // packed likewise
+  kC64 = 24,     // two float32: real, imaginary
+  kC128 = 25,
+  kString = 26,  // std::string elements, host only
+};
+
+// The name used on the command line, in packages and in logs ("f32", "bf16", "u8", "bool", ...); "invalid" for kInvalid.
+std::string_view DTypeName(DType dtype);
+// The inverse of DTypeName; also accepts numpy's and ONNX's spellings ("float32", "float", "int64", "uint8", ...).
+std::optional<DType> ParseDType(std::string_view name);
+
+// Bits an element takes in memory; 0 for kInvalid and kString.
+int DTypeBits(DType dtype);
+// Bytes that `count` contiguous elements take (packed types round up); sizeof(std::string) each for kString.
+size_t DTypeBytes(DType dtype, int64_t count);
+
+bool IsFloat(DType dtype);     // f16, bf16, f32, f64, f8*, f4
+bool IsSignedInt(DType dtype);
+bool IsUnsignedInt(DType dtype);
+bool IsInteger(DType dtype);   // signed or unsigned, not bool
+bool IsComplex(DType dtype);
+bool IsPacked(DType dtype);    // several elements a byte
+
+// Calls f with a value of the C++ type that stores `dtype` and returns its result.
+// Types that need conversion on access (f16, bf16, f8*, ...) have their own storage structs in runtime/float_types.h.
+
+}  // namespace tcc

@@ -1,0 +1,169 @@
+// The plan: what the compiler hands to the runtime. A small program over tensors (value slots) and 64-bit integers
+// (registers). Plain data, serialised as JSON inside a package (plan_json.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/attributes.h"
+#include "runtime/dtype.h"
+
+namespace tcc {
+
+using ValueId = int32_t;     // index of a value slot; kNoValue for an absent optional operand
+using RegisterId = int32_t;  // index of a 64-bit register
+inline constexpr ValueId kNoValue = -1;
+
+// A register or an immediate.
+struct Operand {
+  bool is_register = false;
+  int64_t value = 0;  // the immediate, or the RegisterId
+  static Operand Imm(int64_t v) { return {false, v}; }
+  static Operand Reg(RegisterId r) { return {true, r}; }
+  bool operator==(const Operand&) const = default;
+};
+
+enum class IntOp : uint8_t { kAdd, kSub, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax, kEq, kLt };
+
+struct Block;
+
+namespace plan {
+
+// registers[result] = lhs op rhs. Overflow and division by zero are run-time errors.
+struct Compute {
+  RegisterId result;
+  IntOp op;
+  Operand lhs, rhs;
+};
+// values[result] = a row-major tensor. slot >= 0: at `offset` bytes in that slot of the execution context's memory (valid until
+// the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs).
+inline constexpr int32_t kFreshSlot = -1;
+struct Allocate {
+  ValueId result;
+  DType dtype;
+  std::vector<Operand> dims;
+  int32_t slot = kFreshSlot;
+  int64_t offset = 0;
+};
+// values[result] = a view of values[source]; strides and offset in elements. Empty strides: row-major over a contiguous source.
+struct View {
+  ValueId result;
+  ValueId source;
+  std::vector<Operand> dims;
+  std::vector<Operand> strides;
+  Operand offset;
+};
+// Runs function `function` of the code object over [0, items) split into chunks of at least `grain` items. Buffers must be
+// contiguous (a non-contiguous input is made so first).
+struct Launch {
+  int32_t function;  // index into Plan::functions
+  std::vector<ValueId> buffers;
+  std::vector<Operand> scalars;
+  Operand items;
+  int64_t grain = 1;
+  Operand scratch_bytes;
+  std::string name;  // for profiles: the source ops
+};
+// Calls a reference kernel. `int_lists` are attributes whose values are known only at run time.
+struct Library {
+  std::string op;
+  Attributes attributes;
+  std::vector<std::pair<std::string, std::vector<Operand>>> int_lists;
+  std::vector<ValueId> inputs;
+  struct Result {
+    ValueId value;
+    DType dtype;
+    std::vector<Operand> dims;  // Imm(-1): the kernel finds out
+  };
+  std::vector<Result> results;
+  std::string name;
+};
+// values[result] = rank-`shape` tensor of dtype i64 with the given elements (shape arithmetic as data).
+struct MakeTensor {
+  ValueId result;
+  DType dtype;
+  std::vector<int64_t> dims;  // static
+  std::vector<Operand> elements;
+};
+// registers[result] = extent `axis` of values[source].
+struct ReadExtent {
+  RegisterId result;
+  ValueId source;
+  int32_t axis;
+};
+// registers[result] = element `index` (row-major) of an integer or bool tensor.
+struct ReadElement {
+  RegisterId result;
+  ValueId source;
+  int64_t index;
+};
+// An InvalidArgument error with `message` unless lhs == rhs.
+struct CheckEqual {
+  Operand lhs, rhs;
+  std::string message;
+};
+// values[to] = values[from], sharing memory.
+struct Move {
+  ValueId to;
+  ValueId from;
+};
+// Runs one of two blocks on the bool scalar values[condition]; both blocks Move their results into `results`.
+struct If {
+  ValueId condition;
+  std::vector<Block> blocks;  // then, else
+};
+// for (i = 0; i < trip_count (if any) && condition; ++i) body. The body reads values[iteration] (i64 scalar), updates the carried
+// values with Move and writes values[condition] (bool scalar). Each scan output is the stack, along a new axis 0, of the value that
+// the body left in `element` at each iteration; with no iteration it is empty, with `dims` as the extents of one element.
+struct Loop {
+  ValueId trip_count = kNoValue;  // i64 scalar
+  ValueId condition = kNoValue;   // bool scalar, read before each iteration
+  ValueId iteration = kNoValue;
+  std::vector<Block> blocks;  // the body, one
+  struct ScanOutput {
+    ValueId result;
+    ValueId element;
+    DType dtype;
+    std::vector<Operand> dims;
+  };
+  std::vector<ScanOutput> scan_outputs;
+};
+// Drops the reference to a value, so that its memory can go back.
+struct Release {
+  ValueId value;
+};
+
+}  // namespace plan
+
+using Instruction = std::variant<plan::Compute, plan::Allocate, plan::View, plan::Launch, plan::Library, plan::MakeTensor,
+                                 plan::ReadExtent, plan::ReadElement, plan::CheckEqual, plan::Move, plan::If, plan::Loop,
+                                 plan::Release>;
+
+struct Block {
+  std::vector<Instruction> instructions;
+};
+
+// A constant of the package: bytes in the constants entry, row-major. Strings are stored length-prefixed (u32) one after another.
+struct PlanConstant {
+  ValueId value;
+  DType dtype;
+  std::vector<int64_t> dims;
+  int64_t offset = 0;  // in the constants entry, 64-byte aligned
+  int64_t bytes = 0;
+};
+
+struct Plan {
+  int32_t num_values = 0;
+  int32_t num_registers = 0;
+  std::vector<ValueId> inputs;   // one slot per graph input; kNoValue: not used
+  std::vector<ValueId> outputs;  // one slot per graph output
+  std::vector<RegisterId> symbol_registers;  // register of each input symbol s0, s1, ... of the specialisation
+  std::vector<PlanConstant> constants;
+  std::vector<Operand> slot_bytes;  // size of each memory slot, computed before its first use
+  std::vector<std::string> functions;  // symbols in the code object
+  Block body;
+};
+
+}  // namespace tcc
