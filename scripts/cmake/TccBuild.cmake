@@ -33,6 +33,12 @@ if(TCC_SANITIZE)
   add_link_options(-fsanitize=${TCC_SANITIZE})
 endif()
 
+# Python runs test helpers only; scripts/build passes the one with the wheels of scripts/requirements.txt.
+set(TCC_PYTHON "" CACHE FILEPATH "Python with the wheels of scripts/requirements.txt")
+if(NOT TCC_PYTHON)
+  find_program(TCC_PYTHON NAMES python3)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Runs ONNX backend test folders through `tcc test` and compares the outcome with a checked-in list.
+
+usage: check.py TCC LIST VARIANT SHARD/SHARDS DIR...     VARIANT: static, dynamic or constant-inputs
+LIST has a line `NAME reason` (or `VARIANT:NAME reason`) for each test that is not supported yet. A listed test that passes, an unlisted one
+that does not, and any FAIL (a wrong result or a crash, listed or not) is an error: what is not supported must be SKIP, a clear refusal.
+"""
+import subprocess, sys
+
+
+def read_list(path, variant):
+    names = {}
+    for line in open(path):
+        line = line.split("#")[0].strip()
+        if not line:
+            continue
+        name, _, reason = line.partition(" ")
+        scope, colon, rest = name.partition(":")
+        if colon and scope != variant:
+            continue
+        names[rest if colon else name] = reason
+    return names
+
+
+def main():
+    tcc, list_path, variant, shard = sys.argv[1:5]
+    listed = read_list(list_path, variant)
+    done = subprocess.run([tcc, "test", "--variant", variant, "--shard", shard] + sys.argv[5:], capture_output=True, text=True)
+    errors, counts = [], {"PASS": 0, "FAIL": 0, "SKIP": 0}
+    for line in done.stdout.splitlines():
+        outcome, _, rest = line.partition(" ")
+        if outcome not in counts:
+            continue
+        name, _, reason = rest.partition(" ")
+        counts[outcome] += 1
+        if outcome == "FAIL":
+            errors.append(f"failed: {name} {reason}")
+        elif outcome == "SKIP" and name not in listed:
+            errors.append(f"not supported any more: {name} {reason}")
+        elif outcome == "PASS" and name in listed:
+            errors.append(f"passes now, remove it from the list: {name}")
+    if sum(counts.values()) == 0 or done.returncode not in (0, 1):
+        errors.append(f"tcc test ended with exit code {done.returncode}: {done.stderr.strip()[-2000:]}")
+    print("\n".join(errors))
+    print(f"{counts['PASS']} passed, {len(errors)} failed, {counts['SKIP']} skipped")
+    sys.exit(1 if errors else 0)
+
+
+main()
