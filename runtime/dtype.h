@@ -1,9 +1,11 @@
 // Element types of tensors: one enum covers every ONNX and torch type.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace tcc {
@@ -39,7 +41,8 @@ enum class DType : uint8_t {
   kString = 26,  // std::string elements, host only
 };
 
-// The name used on the command line, in packages and in logs ("f32", "bf16", "u8", "bool", ...); "invalid" for kInvalid.
+// The name used on the command line, in packages and in logs ("f32", "bf16", "u8", "bool", ...); "invalid" for
+// kInvalid.
 std::string_view DTypeName(DType dtype);
 // The inverse of DTypeName; also accepts numpy's and ONNX's spellings ("float32", "float", "int64", "uint8", ...).
 std::optional<DType> ParseDType(std::string_view name);
@@ -49,14 +52,48 @@ int DTypeBits(DType dtype);
 // Bytes that `count` contiguous elements take (packed types round up); sizeof(std::string) each for kString.
 size_t DTypeBytes(DType dtype, int64_t count);
 
-bool IsFloat(DType dtype);     // f16, bf16, f32, f64, f8*, f4
+bool IsFloat(DType dtype);  // f16, bf16, f32, f64, f8*, f4
 bool IsSignedInt(DType dtype);
 bool IsUnsignedInt(DType dtype);
-bool IsInteger(DType dtype);   // signed or unsigned, not bool
+bool IsInteger(DType dtype);  // signed or unsigned, not bool
 bool IsComplex(DType dtype);
-bool IsPacked(DType dtype);    // several elements a byte
+bool IsPacked(DType dtype);  // several elements a byte
 
-// Calls f with a value of the C++ type that stores `dtype` and returns its result.
-// Types that need conversion on access (f16, bf16, f8*, ...) have their own storage structs in runtime/float_types.h.
+// The dtype of a C++ type; kInvalid for one that has none. float_types.h adds the storage structs of f16, bf16, f8*,
+// ...; dispatch.h goes the other way, from a dtype at run time to its C++ type.
+template <typename T>
+inline constexpr DType kDTypeOf = DType::kInvalid;
+template <>
+inline constexpr DType kDTypeOf<bool> = DType::kBool;
+template <>
+inline constexpr DType kDTypeOf<int8_t> = DType::kI8;
+template <>
+inline constexpr DType kDTypeOf<int16_t> = DType::kI16;
+template <>
+inline constexpr DType kDTypeOf<int32_t> = DType::kI32;
+template <>
+inline constexpr DType kDTypeOf<int64_t> = DType::kI64;
+template <>
+inline constexpr DType kDTypeOf<long long> = DType::kI64;
+template <>
+inline constexpr DType kDTypeOf<uint8_t> = DType::kU8;
+template <>
+inline constexpr DType kDTypeOf<uint16_t> = DType::kU16;
+template <>
+inline constexpr DType kDTypeOf<uint32_t> = DType::kU32;
+template <>
+inline constexpr DType kDTypeOf<uint64_t> = DType::kU64;
+template <>
+inline constexpr DType kDTypeOf<unsigned long long> = DType::kU64;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::kF32;
+template <>
+inline constexpr DType kDTypeOf<double> = DType::kF64;
+template <>
+inline constexpr DType kDTypeOf<std::complex<float>> = DType::kC64;
+template <>
+inline constexpr DType kDTypeOf<std::complex<double>> = DType::kC128;
+template <>
+inline constexpr DType kDTypeOf<std::string> = DType::kString;
 
 }  // namespace tcc

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -41,9 +42,11 @@ class Tensor {
  public:
   Tensor() = default;  // invalid: stands for an absent optional value
 
-  // Owned, uninitialised (strings: empty), 64-byte aligned, row-major. Errors: negative or overflowing extents, no memory.
+  // Owned, uninitialised (strings: empty), 64-byte aligned with 64 bytes of slack behind it, row-major. Errors:
+  // negative or overflowing extents, no memory.
   static absl::StatusOr<Tensor> Allocate(DType dtype, absl::Span<const int64_t> dims);
   // Wraps memory of the caller. `strides` in elements; empty means row-major. `deleter` runs when the last copy goes.
+  // An invalid tensor (whose deleter has run) where an extent is negative or their product overflows.
   static Tensor Wrap(void* data, DType dtype, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides = {},
                      std::function<void()> deleter = nullptr, Device device = {});
 
@@ -72,6 +75,7 @@ class Tensor {
   }
 
   // Views share the memory. Offsets and strides in elements. Packed dtypes allow contiguous views only.
+  // The caller answers for the view's lying inside the tensor (ViewFits).
   Tensor View(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t offset) const;
   // Contiguous tensors only: same elements, other extents (their product must be equal).
   Tensor Reshaped(absl::Span<const int64_t> dims) const;
@@ -92,6 +96,27 @@ class Tensor {
   Dims dims_;
   Dims strides_;
 };
+
+template <typename T>
+Tensor Tensor::Scalar(T value) {
+  static_assert(kDTypeOf<T> != DType::kInvalid);
+  Tensor tensor = *Allocate(kDTypeOf<T>, {});
+  *tensor.data_as<T>() = std::move(value);
+  return tensor;
+}
+
+template <typename T>
+Tensor Tensor::Vector(absl::Span<const T> values) {
+  static_assert(kDTypeOf<T> != DType::kInvalid);
+  Tensor tensor = *Allocate(kDTypeOf<T>, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) tensor.data_as<T>()[i] = values[i];
+  return tensor;
+}
+
+// Whether every element of the view lies in [0, elements) of a contiguous tensor, without wrapping on the way.
+bool ViewFits(int64_t elements, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t offset);
+// Copies all elements; both of the same dtype and extents, of any strides (packed dtypes: contiguous), not overlapping.
+absl::Status CopyElements(const Tensor& from, const Tensor& to);
 
 // Reads a tensor of rank <= 1 and any integer dtype (or bool) as int64.
 absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor);
