@@ -1,8 +1,8 @@
 //===- Extents.h - symbolic extents of tensor types -------------*- C++ -*-===//
 //
 // The one place that knows how extents are written in types. Everything else asks these functions. An extent is an
-// mlir::AffineExpr over symbols only (semi-affine: symbol * symbol is allowed), simplified, so that equal extents are equal
-// expressions.
+// mlir::AffineExpr over symbols only (semi-affine: symbol * symbol is allowed), simplified, so that equal extents are
+// equal expressions.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,11 +10,11 @@
 #include <optional>
 
 #include "ir/Dialect.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace tcc::ir {
 
@@ -25,7 +25,8 @@ Exprs getExtents(mlir::Type type);
 mlir::AffineExpr getExtent(mlir::Type type, int64_t axis);
 /// The tensor type with these extents: constants become static, and only a dynamic type gets an encoding.
 mlir::RankedTensorType makeTensorType(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Type elementType);
-mlir::RankedTensorType makeTensorType(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> extents, mlir::Type elementType);
+mlir::RankedTensorType makeTensorType(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> extents,
+                                      mlir::Type elementType);
 /// The same extents with another element type.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
 
@@ -34,13 +35,14 @@ mlir::AffineExpr simplifyExtent(mlir::AffineExpr expr);
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
 /// Product of expressions (1 for none).
 mlir::AffineExpr product(mlir::MLIRContext *context, llvm::ArrayRef<mlir::AffineExpr> exprs);
-/// An inclusive range [min, max] of an extent, from the ranges in the function's tcc.symbols (min 0, max INT64_MAX where unknown).
+/// An inclusive range [min, max] of an extent, from the ranges in the function's tcc.symbols (min 0, max INT64_MAX
+/// where unknown).
 std::pair<int64_t, int64_t> getRange(mlir::AffineExpr expr, mlir::ArrayAttr symbols);
 
 /// tcc.symbols of the enclosing function (empty array if none).
 mlir::ArrayAttr getSymbols(mlir::Operation *op);
 /// Appends a symbol to the enclosing function and returns its expression: for extents that are known only at run time.
-mlir::AffineExpr addSymbol(mlir::FunctionOpInterface function, llvm::StringRef name, int64_t min = 0, int64_t max = INT64_MAX,
-                           int64_t multipleOf = 1);
+mlir::AffineExpr addSymbol(mlir::FunctionOpInterface function, llvm::StringRef name, int64_t min = 0,
+                           int64_t max = INT64_MAX, int64_t multipleOf = 1);
 
 } // namespace tcc::ir

@@ -15,7 +15,8 @@ namespace tcc {
 using AttributeValue = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                                     std::vector<std::string>, DType, Tensor>;
 
-// Keys are the attribute names of the `tcc` dialect (ir/Ops*.td). bool is stored as int64 0 or 1, enums as their string.
+// Keys are the attribute names of the `tcc` dialect (ir/Ops*.td). bool is stored as int64 0 or 1, enums as their
+// string.
 class Attributes {
  public:
   Attributes() = default;

@@ -37,8 +37,8 @@ struct Compute {
   IntOp op;
   Operand lhs, rhs;
 };
-// values[result] = a row-major tensor. slot >= 0: at `offset` bytes in that slot of the execution context's memory (valid until
-// the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs).
+// values[result] = a row-major tensor. slot >= 0: at `offset` bytes in that slot of the execution context's memory
+// (valid until the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs).
 inline constexpr int32_t kFreshSlot = -1;
 struct Allocate {
   ValueId result;
@@ -47,7 +47,8 @@ struct Allocate {
   int32_t slot = kFreshSlot;
   int64_t offset = 0;
 };
-// values[result] = a view of values[source]; strides and offset in elements. Empty strides: row-major over a contiguous source.
+// values[result] = a view of values[source]; strides and offset in elements. Empty strides: row-major over a contiguous
+// source.
 struct View {
   ValueId result;
   ValueId source;
@@ -55,8 +56,8 @@ struct View {
   std::vector<Operand> strides;
   Operand offset;
 };
-// Runs function `function` of the code object over [0, items) split into chunks of at least `grain` items. Buffers must be
-// contiguous (a non-contiguous input is made so first).
+// Runs function `function` of the code object over [0, items) split into chunks of at least `grain` items. Buffers must
+// be contiguous (a non-contiguous input is made so first).
 struct Launch {
   int32_t function;  // index into Plan::functions
   std::vector<ValueId> buffers;
@@ -114,9 +115,10 @@ struct If {
   ValueId condition;
   std::vector<Block> blocks;  // then, else
 };
-// for (i = 0; i < trip_count (if any) && condition; ++i) body. The body reads values[iteration] (i64 scalar), updates the carried
-// values with Move and writes values[condition] (bool scalar). Each scan output is the stack, along a new axis 0, of the value that
-// the body left in `element` at each iteration; with no iteration it is empty, with `dims` as the extents of one element.
+// for (i = 0; i < trip_count (if any) && condition; ++i) body. The body reads values[iteration] (i64 scalar), updates
+// the carried values with Move and writes values[condition] (bool scalar). Each scan output is the stack, along a new
+// axis 0, of the value that the body left in `element` at each iteration; with no iteration it is empty, with `dims` as
+// the extents of one element.
 struct Loop {
   ValueId trip_count = kNoValue;  // i64 scalar
   ValueId condition = kNoValue;   // bool scalar, read before each iteration
@@ -137,15 +139,16 @@ struct Release {
 
 }  // namespace plan
 
-using Instruction = std::variant<plan::Compute, plan::Allocate, plan::View, plan::Launch, plan::Library, plan::MakeTensor,
-                                 plan::ReadExtent, plan::ReadElement, plan::CheckEqual, plan::Move, plan::If, plan::Loop,
-                                 plan::Release>;
+using Instruction = std::variant<plan::Compute, plan::Allocate, plan::View, plan::Launch, plan::Library,
+                                 plan::MakeTensor, plan::ReadExtent, plan::ReadElement, plan::CheckEqual, plan::Move,
+                                 plan::If, plan::Loop, plan::Release>;
 
 struct Block {
   std::vector<Instruction> instructions;
 };
 
-// A constant of the package: bytes in the constants entry, row-major. Strings are stored length-prefixed (u32) one after another.
+// A constant of the package: bytes in the constants entry, row-major. Strings are stored length-prefixed (u32) one
+// after another.
 struct PlanConstant {
   ValueId value;
   DType dtype;
@@ -157,11 +160,11 @@ struct PlanConstant {
 struct Plan {
   int32_t num_values = 0;
   int32_t num_registers = 0;
-  std::vector<ValueId> inputs;   // one slot per graph input; kNoValue: not used
-  std::vector<ValueId> outputs;  // one slot per graph output
+  std::vector<ValueId> inputs;               // one slot per graph input; kNoValue: not used
+  std::vector<ValueId> outputs;              // one slot per graph output
   std::vector<RegisterId> symbol_registers;  // register of each input symbol s0, s1, ... of the specialisation
   std::vector<PlanConstant> constants;
-  std::vector<Operand> slot_bytes;  // size of each memory slot, computed before its first use
+  std::vector<Operand> slot_bytes;     // size of each memory slot, computed before its first use
   std::vector<std::string> functions;  // symbols in the code object
   Block body;
 };

@@ -14,7 +14,8 @@ namespace tcc {
 
 inline constexpr int64_t kMaxExtent = std::numeric_limits<int64_t>::max();
 
-// A symbol stands for an extent that may differ from call to call. Its index is its position in Signature::symbols: s0, s1, ...
+// A symbol stands for an extent that may differ from call to call. Its index is its position in Signature::symbols: s0,
+// s1, ...
 struct Symbol {
   std::string name;  // the model's own name of the dimension ("batch"), or "s0"
   int64_t min = 2;   // 0 and 1 are specialised unless the user marked the extent dynamic
@@ -36,10 +37,10 @@ struct InputSpec {
   std::string name;
   DType dtype = DType::kInvalid;
   std::vector<Extent> dims;
-  bool optional = false;   // has a default (an initializer of the same name): may be left out
-  bool absent = false;     // specialised on the input being left out
+  bool optional = false;  // has a default (an initializer of the same name): may be left out
+  bool absent = false;    // specialised on the input being left out
   // Specialised on the values too (an input that decides shapes or branches): small integer or bool tensors, row-major.
-  std::optional<std::vector<int64_t>> values;
+  std::optional<std::vector<int64_t>> values = std::nullopt;
 };
 
 struct OutputSpec {
@@ -54,8 +55,8 @@ struct Signature {
   std::vector<OutputSpec> outputs;
 };
 
-// Checks the guards in order. On success `symbols` holds the value of each symbol (bound by its first occurrence among the
-// inputs). Otherwise an InvalidArgument error that names the input, the axis, what was expected and what came.
+// Checks the guards in order. On success `symbols` holds the value of each symbol (bound by its first occurrence among
+// the inputs). Otherwise an InvalidArgument error that names the input, the axis, what was expected and what came.
 absl::Status CheckGuards(const Signature& signature, absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols);
 
 }  // namespace tcc

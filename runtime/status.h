@@ -12,11 +12,11 @@
 #define TCC_CONCAT(a, b) TCC_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function if `expr` (absl::Status) is an error.
-#define TCC_RETURN_IF_ERROR(expr)                               \
-  do {                                                          \
-    if (absl::Status tcc_status = (expr); !tcc_status.ok()) {   \
-      return tcc_status;                                        \
-    }                                                           \
+#define TCC_RETURN_IF_ERROR(expr)                             \
+  do {                                                        \
+    if (absl::Status tcc_status = (expr); !tcc_status.ok()) { \
+      return tcc_status;                                      \
+    }                                                         \
   } while (false)
 
 // TCC_ASSIGN_OR_RETURN(auto x, F()): assigns the value of an absl::StatusOr, or returns its error.

@@ -1,5 +1,5 @@
-// Reference kernels: one plain, readable implementation of each op of the `tcc` dialect. They are the numeric oracle, the
-// constant folder and the library kernels for what has no schedule. Correct before fast.
+// Reference kernels: one plain, readable implementation of each op of the `tcc` dialect. They are the numeric oracle,
+// the constant folder and the library kernels for what has no schedule. Correct before fast.
 #pragma once
 
 #include <string_view>
@@ -19,9 +19,10 @@ struct Call {
   absl::Span<const TensorType> results;
 };
 
-// Returns one tensor per result: row-major or a view of an input. Never reads outside its inputs whatever their values are:
-// an index out of range, a wrong extent, an unsupported dtype is an InvalidArgument / OutOfRange / Unimplemented error.
-// float16, bfloat16 and float8 compute in float32; reductions over float32 accumulate in float64. Pure and thread-safe.
+// Returns one tensor per result: row-major or a view of an input. Never reads outside its inputs whatever their values
+// are: an index out of range, a wrong extent, an unsupported dtype is an InvalidArgument / OutOfRange / Unimplemented
+// error. float16, bfloat16 and float8 compute in float32; reductions over float32 accumulate in float64. Pure and
+// thread-safe.
 using Kernel = absl::StatusOr<std::vector<Tensor>> (*)(const Call& call);
 
 // The kernel of an op by its mnemonic ("conv", "reduce"), or null.
