@@ -31,7 +31,13 @@ def TCC_Dialect : Dialect {
     static constexpr llvm::StringLiteral kInputNameAttr = "tcc.name";
     void registerTypes();
     void registerAttributes();
-    void registerOps();
+    // One a family of ops, each in the file that holds their definitions.
+    void registerPointwiseOps();
+    void registerShapeOps();
+    void registerReduceOps();
+    void registerNNOps();
+    void registerControlOps();
+    void registerKernelOps();
   }];
 }
 

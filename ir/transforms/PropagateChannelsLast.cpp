@@ -1,7 +1,8 @@
 //===- PropagateChannelsLast.cpp - convolutional stretches in NHWC ---------===//
 //
-// Every channels-first convolution becomes a channels-last one between two transposes; then transposes to channels-first sink through the
-// ops that follow until they meet the transpose of the next convolution and cancel. What remains stands at the borders of the stretch.
+// Every channels-first convolution becomes a channels-last one between two transposes; then transposes to
+// channels-first sink through the ops that follow until they meet the transpose of the next convolution and cancel.
+// What remains stands at the borders of the stretch.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/Dialect.h"
@@ -99,7 +100,8 @@ bool isCheapToUnpermute(Value y, llvm::ArrayRef<int64_t> p) {
 }
 
 /// Replaces `op` by transposes, with the permutation `p`, of the results of `replacement`.
-void replaceWithTransposed(PatternRewriter &rewriter, Operation *op, Operation *replacement, llvm::ArrayRef<int64_t> p) {
+void replaceWithTransposed(PatternRewriter &rewriter, Operation *op, Operation *replacement,
+                           llvm::ArrayRef<int64_t> p) {
   llvm::SmallVector<Value> values;
   for (Value result : replacement->getResults())
     values.push_back(rewriter.create<TransposeOp>(op->getLoc(), result, rewriter.getDenseI64ArrayAttr(p)));
@@ -163,7 +165,8 @@ struct SinkThroughBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastOp op, PatternRewriter &rewriter) const override {
     TransposeOp transpose = getSinkable(op.getX());
-    if (!transpose || llvm::cast<RankedTensorType>(op.getX().getType()).getRank() != llvm::cast<RankedTensorType>(op.getType()).getRank())
+    if (!transpose || llvm::cast<RankedTensorType>(op.getX().getType()).getRank() !=
+                          llvm::cast<RankedTensorType>(op.getType()).getRank())
       return failure();
     Permutation p(transpose.getPermutation());
     Operation *inner = cloneWith(rewriter, op, transpose.getX(), unpermutedType(op.getType(), p));
@@ -214,7 +217,8 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     for (int64_t axis : kept)
       order.push_back(llvm::find(sorted, axis) - sorted.begin());
     Operation *inner = cloneWith(rewriter, op, transpose.getX(), unpermutedType(op.getType(), order), changed);
-    rewriter.replaceOp(op, rewriter.createOrFold<TransposeOp>(op.getLoc(), inner->getResult(0), rewriter.getDenseI64ArrayAttr(order)));
+    rewriter.replaceOp(
+        op, rewriter.createOrFold<TransposeOp>(op.getLoc(), inner->getResult(0), rewriter.getDenseI64ArrayAttr(order)));
     return success();
   }
 };
@@ -270,9 +274,12 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
     llvm::SmallVector<Value> operands{transpose.getX()};
     if (op.getFill())
       operands.push_back(op.getFill());
-    auto permuted = [&](ExtentsAttr list) { return ExtentsAttr::get(op.getContext(), unpermuteList(list.getExprs(), p)); };
+    auto permuted = [&](ExtentsAttr list) {
+      return ExtentsAttr::get(op.getContext(), unpermuteList(list.getExprs(), p));
+    };
     Operation *inner = cloneWith(rewriter, op, operands, unpermutedType(op.getType(), p),
-                                 {rewriter.getNamedAttr("low", permuted(op.getLowAttr())), rewriter.getNamedAttr("high", permuted(op.getHighAttr()))});
+                                 {rewriter.getNamedAttr("low", permuted(op.getLowAttr())),
+                                  rewriter.getNamedAttr("high", permuted(op.getHighAttr()))});
     replaceWithTransposed(rewriter, op, inner, p);
     return success();
   }
@@ -303,7 +310,8 @@ struct SinkThroughResize : OpRewritePattern<ResizeOp> {
     Permutation p(transpose.getPermutation());
     llvm::SmallVector<mlir::NamedAttribute> changed;
     if (!op.getScales().empty())
-      changed.push_back(rewriter.getNamedAttr("scales", rewriter.getDenseF64ArrayAttr(unpermuteList(op.getScales(), p))));
+      changed.push_back(
+          rewriter.getNamedAttr("scales", rewriter.getDenseF64ArrayAttr(unpermuteList(op.getScales(), p))));
     // roi holds the starts of all axes, then the ends.
     if (llvm::ArrayRef<double> roi = op.getRoi(); roi.size() == 2 * p.size()) {
       llvm::SmallVector<double> permuted = unpermuteList(roi.take_front(p.size()), p);
@@ -340,7 +348,8 @@ llvm::SmallVector<ReshapeGroup> groupAxes(llvm::ArrayRef<mlir::AffineExpr> from,
     group.to.push_back(j++);
     while (left != right) {
       auto leftConstant = getConstant(left), rightConstant = getConstant(right);
-      bool growLeft = leftConstant && rightConstant ? *leftConstant < *rightConstant : i < from.size() && (from.size() - i) >= (to.size() - j);
+      bool growLeft = leftConstant && rightConstant ? *leftConstant < *rightConstant
+                                                    : i < from.size() && (from.size() - i) >= (to.size() - j);
       if (growLeft && i < from.size()) {
         left = simplifyExtent(left * from[i]);
         group.from.push_back(i++);
@@ -356,8 +365,8 @@ llvm::SmallVector<ReshapeGroup> groupAxes(llvm::ArrayRef<mlir::AffineExpr> from,
   return groups;
 }
 
-/// reshape(transpose(x)) -> transpose(reshape(x)) where each group of merged or split axes lies together in x as well: the flattening
-/// of H and W before a transformer, and back.
+/// reshape(transpose(x)) -> transpose(reshape(x)) where each group of merged or split axes lies together in x as well:
+/// the flattening of H and W before a transformer, and back.
 struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
@@ -385,8 +394,10 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
         outer[result] = innerExtents.size();
         innerExtents.push_back(to[result]);
       }
-    Value inner = rewriter.createOrFold<ReshapeOp>(op.getLoc(), makeTensorType(innerExtents, op.getType().getElementType()), transpose.getX());
-    rewriter.replaceOp(op, rewriter.createOrFold<TransposeOp>(op.getLoc(), inner, rewriter.getDenseI64ArrayAttr(outer)));
+    Value inner = rewriter.createOrFold<ReshapeOp>(
+        op.getLoc(), makeTensorType(innerExtents, op.getType().getElementType()), transpose.getX());
+    rewriter.replaceOp(op,
+                       rewriter.createOrFold<TransposeOp>(op.getLoc(), inner, rewriter.getDenseI64ArrayAttr(outer)));
     return success();
   }
 };
@@ -394,10 +405,10 @@ struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
 struct PropagateChannelsLastPass : impl::PropagateChannelsLastPassBase<PropagateChannelsLastPass> {
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<ConvToChannelsLast<ConvOp>, ConvToChannelsLast<ConvTransposeOp>, SinkThroughElementwise, SinkThroughBroadcast,
-                 SinkThroughPool<MaxPoolOp>, SinkThroughPool<AvgPoolOp>, SinkThroughReduce, SinkThroughAxisOp<SoftmaxOp>,
-                 SinkThroughAxisOp<LogSoftmaxOp>, SinkThroughConcat, SinkThroughPad, SinkThroughSlice, SinkThroughResize, SinkThroughReshape>(
-        &getContext());
+    patterns.add<ConvToChannelsLast<ConvOp>, ConvToChannelsLast<ConvTransposeOp>, SinkThroughElementwise,
+                 SinkThroughBroadcast, SinkThroughPool<MaxPoolOp>, SinkThroughPool<AvgPoolOp>, SinkThroughReduce,
+                 SinkThroughAxisOp<SoftmaxOp>, SinkThroughAxisOp<LogSoftmaxOp>, SinkThroughConcat, SinkThroughPad,
+                 SinkThroughSlice, SinkThroughResize, SinkThroughReshape>(&getContext());
     if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
       getOperation()->emitError("layout propagation does not come to an end; this is a bug of tcc");
       signalPassFailure();
