@@ -1,0 +1,179 @@
+#include "runtime/plan_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+
+namespace tcc {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+// One of each instruction.
+Plan Example() {
+  Plan plan;
+  plan.num_values = 8;
+  plan.num_registers = 4;
+  plan.inputs = {0, kNoValue};
+  plan.outputs = {2};
+  plan.symbol_registers = {0};
+  plan.constants = {{7, DType::kF32, {2, 3}, 64, 24}};
+  plan.slot_bytes = {Operand::Imm(128), Operand::Reg(1)};
+  plan.functions = {"kernel_0"};
+  plan::Library library{"reduce",
+                        {{"kind", std::string("sum")},
+                         {"raw", std::string("\xff\x00", 2)},
+                         {"axes", std::vector<int64_t>{0, -1}},
+                         {"epsilon", 1e-5},
+                         {"limit", std::numeric_limits<double>::infinity()},
+                         {"scales", std::vector<double>{1, 0.5}},
+                         {"names", std::vector<std::string>{"a", "b"}},
+                         {"to", DType::kBF16},
+                         {"table", Tensor::Vector<int16_t>({1, -2, 3})}},
+                        {{"sizes", {Operand::Reg(2), Operand::Imm(4)}}},
+                        {0, kNoValue},
+                        {{1, DType::kF32, {Operand::Imm(-1)}}},
+                        "node 'r' (ReduceSum)"};
+  Block then{{plan::Move{2, 0}}}, otherwise{{plan::Move{2, 1}}};
+  plan::Loop loop;
+  loop.trip_count = 3;
+  loop.condition = 4;
+  loop.iteration = 5;
+  loop.blocks = {Block{{plan::Move{6, 0}, plan::If{4, {then, otherwise}}}}};
+  loop.scan_outputs = {{2, 6, DType::kF32, {Operand::Imm(3)}}};
+  plan.body.instructions = {
+      plan::Compute{1, IntOp::kCeilDiv, Operand::Reg(0), Operand::Imm(4)},
+      plan::Allocate{1, DType::kF32, {Operand::Reg(0), Operand::Imm(3)}, 1, 64},
+      plan::Allocate{2, DType::kString, {}},
+      plan::View{3, 1, {Operand::Imm(3)}, {Operand::Imm(-1)}, Operand::Imm(2)},
+      plan::Launch{0, {0, 7, 1}, {Operand::Reg(0)}, Operand::Reg(0), 16, Operand::Imm(256), "add"},
+      library,
+      plan::MakeTensor{5, DType::kI64, {2}, {Operand::Reg(0), Operand::Imm(-5)}},
+      plan::ReadExtent{2, 1, 0},
+      plan::ReadElement{3, 5, 1},
+      plan::CheckEqual{Operand::Reg(2), Operand::Imm(3), "extents differ"},
+      plan::If{4, {then, otherwise}},
+      loop,
+      plan::Release{1}};
+  return plan;
+}
+
+std::string Error(const Json& json) {
+  const auto plan = PlanFromJson(json.dump());
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(plan.status().message());
+}
+
+TEST(PlanJson, RoundTrip) {
+  const std::string text = PlanToJson(Example());
+  const auto plan = PlanFromJson(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(PlanToJson(*plan), text);
+  const auto& library = std::get<plan::Library>(plan->body.instructions[5]);
+  EXPECT_EQ(*library.attributes.String("raw"), std::string("\xff\x00", 2));
+  EXPECT_EQ(*library.attributes.Float("limit"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(*library.attributes.Float("epsilon"), 1e-5);
+  EXPECT_EQ(DebugString(std::get<Tensor>(library.attributes.values().at("table"))), "i16[3] {1, -2, 3}");
+  EXPECT_EQ(std::get<DType>(library.attributes.values().at("to")), DType::kBF16);
+  EXPECT_EQ(library.int_lists[0].second[0], Operand::Reg(2));
+  const auto& loop = std::get<plan::Loop>(plan->body.instructions[11]);
+  EXPECT_EQ(loop.scan_outputs[0].element, 6);
+}
+
+TEST(PlanJson, ErrorsSayWhere) {
+  Json json = Json::parse(PlanToJson(Example()));
+  json["body"][3].erase("source");
+  EXPECT_EQ(Error(json), "plan: body[3].source: 'source' is missing");
+  json = Json::parse(PlanToJson(Example()));
+  json["body"][4]["items"] = "x3";
+  EXPECT_THAT(Error(json), HasSubstr("body[4].items: expected an integer or a register"));
+  json = Json::parse(PlanToJson(Example()));
+  json["body"][11]["blocks"][0][0]["to"] = 8;
+  EXPECT_EQ(Error(json), "plan: instruction 11.instruction 0: target: value 8 of 8");
+  json = Json::parse(PlanToJson(Example()));
+  json["body"][0]["do"] = "jump";
+  EXPECT_THAT(Error(json), HasSubstr("unknown instruction 'jump'"));
+  json = Json::parse(PlanToJson(Example()));
+  json["body"][10]["blocks"].erase(1);
+  EXPECT_THAT(Error(json), HasSubstr("an if has two blocks"));
+  json = Json::parse(PlanToJson(Example()));
+  json["constants"][0]["bytes"] = 20;
+  EXPECT_THAT(Error(json), HasSubstr("constant of type f32[2,3] takes 20 bytes"));
+}
+
+// Calls f(root, node) after each change of each node of a document.
+template <typename F>
+void ForEachNode(Json& root, Json& node, F f) {
+  f(node);
+  if (!node.is_structured()) return;
+  for (auto& child : node) ForEachNode(root, child, f);
+}
+
+TEST(PlanJson, EveryMissingFieldIsAnError) {
+  Json root = Json::parse(PlanToJson(Example()));
+  int removed = 0;
+  ForEachNode(root, root, [&](Json& node) {
+    if (!node.is_object()) return;
+    const Json before = node;
+    for (const auto& [key, value] : before.items()) {
+      if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot")) continue;  // optional
+      node.erase(key);
+      ++removed;
+      EXPECT_FALSE(PlanFromJson(root.dump()).ok()) << key << " of " << before;
+      node = before;
+    }
+  });
+  EXPECT_GT(removed, 100);
+}
+
+// Every value replaced by ones of other kinds and sizes: an error, or a plan that still passes validation; never a
+// crash.
+TEST(PlanJson, HostileValues) {
+  Json root = Json::parse(PlanToJson(Example()));
+  const std::vector<Json> bad = {nullptr,
+                                 true,
+                                 -1,
+                                 -2,
+                                 1e300,
+                                 INT64_MAX,
+                                 UINT64_MAX,
+                                 "",
+                                 "r",
+                                 "r-1",
+                                 "r99999999999",
+                                 "r3",
+                                 Json::array(),
+                                 Json::object(),
+                                 Json::array({Json::array()})};
+  ForEachNode(root, root, [&](Json& node) {
+    const Json before = node;
+    for (const Json& value : bad) {
+      node = value;
+      const auto plan = PlanFromJson(root.dump());
+      if (plan.ok()) EXPECT_TRUE(ValidatePlan(*plan).ok());
+    }
+    node = before;
+  });
+}
+
+TEST(PlanJson, TruncatedText) {
+  const std::string text = PlanToJson(Example());
+  for (size_t size = 0; size < text.size(); size += 7) EXPECT_FALSE(PlanFromJson(text.substr(0, size)).ok());
+  EXPECT_FALSE(PlanFromJson(std::string(100000, '[')).ok());
+}
+
+TEST(PlanJson, DeepNestingIsAnError) {
+  Plan plan;
+  plan.num_values = 1;
+  for (int depth = 0; depth < 70; ++depth) {
+    Block inner = std::move(plan.body);
+    plan.body = Block{{plan::If{0, {std::move(inner), Block{}}}}};
+  }
+  EXPECT_FALSE(ValidatePlan(plan).ok());
+  EXPECT_THAT(std::string(PlanFromJson(PlanToJson(plan)).status().message()), HasSubstr("nested"));
+}
+
+}  // namespace
+}  // namespace tcc
