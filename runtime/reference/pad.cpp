@@ -1,0 +1,108 @@
+#include "runtime/reference/pad.h"
+
+#include <optional>
+
+namespace tcc::reference {
+namespace {
+
+constexpr int64_t kFill = -1;
+
+// The operand's index that each index of a padded axis takes, or kFill.
+absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t extent, int64_t low, int64_t high, const std::string& mode,
+                                                   int axis) {
+  TCC_ASSIGN_OR_RETURN(int64_t size, CheckedAdd(extent, low));
+  TCC_ASSIGN_OR_RETURN(size, CheckedAdd(size, high));
+  if (size < 0) return OutOfRange("pads ", low, " and ", high, " crop more than extent ", extent, " of axis ", axis);
+  // Checked before the list is allocated: a hostile pad must not take memory.
+  if (size > (int64_t{1} << 40)) return OutOfRange("axis ", axis, " would have ", size, " elements");
+  if (mode == "reflect" && (low > 0 || high > 0) && (low > extent - 1 || high > extent - 1) && size > 0) {
+    return OutOfRange("reflect pads ", low, " and ", high, " of axis ", axis, " exceed extent - 1 = ", extent - 1);
+  }
+  if ((mode == "edge" || mode == "wrap") && extent == 0 && size > 0) {
+    return OutOfRange("axis ", axis, " of extent 0 has no element to pad with");
+  }
+  std::vector<int64_t> sources(size);
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t s = i - low;
+    if (s < 0 || s >= extent) {
+      if (mode == "constant") {
+        s = kFill;
+      } else if (mode == "edge") {
+        s = s < 0 ? 0 : extent - 1;
+      } else if (mode == "wrap") {
+        s = ((s % extent) + extent) % extent;
+      } else {
+        s = s < 0 ? -s : 2 * (extent - 1) - s;
+      }
+    }
+    sources[i] = s;
+  }
+  return sources;
+}
+
+}  // namespace
+
+Results PadTensor(const Tensor& x, const Tensor& fill, Extents low, Extents high, const std::string& mode) {
+  const int rank = x.rank();
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
+    return Invalid("mode '", mode, "' is none of constant, reflect, edge, wrap");
+  }
+  if (static_cast<int>(low.size()) != rank || static_cast<int>(high.size()) != rank) {
+    return Invalid("pads must have one entry for each of ", rank, " axes");
+  }
+  if (fill.valid()) {
+    TCC_RETURN_IF_ERROR(CheckDType(fill, x.dtype(), "the fill value"));
+    if (fill.num_elements() != 1) return Invalid("the fill value must be one element");
+  }
+  // The result's extents first (an error where they overflow), then the maps of its axes.
+  Dims dims;
+  for (int axis = 0; axis < rank; ++axis) {
+    TCC_ASSIGN_OR_RETURN(int64_t size, CheckedAdd(x.dim(axis), low[axis]));
+    TCC_ASSIGN_OR_RETURN(size, CheckedAdd(size, high[axis]));
+    if (size < 0) {
+      return OutOfRange("pads ", low[axis], " and ", high[axis], " crop more than extent ", x.dim(axis), " of axis ",
+                        axis);
+    }
+    dims.push_back(size);
+  }
+  TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(x.dtype(), dims));
+  std::vector<std::vector<int64_t>> sources(rank);
+  for (int axis = 0; axis < rank; ++axis) {
+    TCC_ASSIGN_OR_RETURN(sources[axis], SourceIndices(x.dim(axis), low[axis], high[axis], mode, axis));
+  }
+  TCC_RETURN_IF_ERROR(DispatchWidth(x.dtype(), [&]<typename T>() -> absl::Status {
+    const T value = fill.valid() ? *fill.data_as<T>() : T{};
+    const T* xs = x.data_as<T>();
+    T* ys = y.data_as<T>();
+    if (rank == 0) {
+      *ys = *xs;
+      return absl::OkStatus();
+    }
+    const int last = rank - 1;
+    const int64_t n = dims[last], step = x.strides()[last];
+    for (Counter row(Extents(dims).first(last)); n > 0 && row.more(); row.Next(), ys += n) {
+      int64_t offset = 0;
+      bool inside = true;
+      for (int axis = 0; axis < last; ++axis) {
+        const int64_t s = sources[axis][row[axis]];
+        inside = inside && s != kFill;
+        offset += s * x.strides()[axis];
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t s = sources[last][i];
+        ys[i] = inside && s != kFill ? xs[offset + s * step] : value;
+      }
+    }
+    return absl::OkStatus();
+  }));
+  return One(std::move(y));
+}
+
+Results Pad(const Call& call) {
+  TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> low, call.attributes.Ints("low"));
+  TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> high, call.attributes.Ints("high"));
+  TCC_ASSIGN_OR_RETURN(const std::string mode, call.attributes.String("mode"));
+  return PadTensor(call.inputs[0], call.inputs[1], low, high, mode);
+}
+
+}  // namespace tcc::reference
