@@ -32,8 +32,10 @@ T IntFmod(T a, T b) {
 
 template <typename T>
 T FmodOf(T a, T b) {
-  if constexpr (kIsFloat<T>) return std::fmod(a, b);
-  else return IntFmod(a, b);
+  if constexpr (kIsFloat<T>)
+    return std::fmod(a, b);
+  else
+    return IntFmod(a, b);
 }
 // The sign of the divisor, also for zero results of floats, as Python and numpy have it.
 template <typename T>
@@ -48,8 +50,8 @@ T ModOf(T a, T b) {
   return r;
 }
 
-// Squaring and multiplying, wrapping. A negative exponent gives 1 / a^|b| truncated: 0, or 1 and -1 for those bases, and 0
-// for base 0 as in integer division.
+// Squaring and multiplying, wrapping. A negative exponent gives 1 / a^|b| truncated: 0, or 1 and -1 for those bases,
+// and 0 for base 0 as in integer division.
 template <typename T>
 T IntPow(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {
@@ -67,8 +69,10 @@ T IntPow(T base, T exponent) {
 
 Results Add(const Call& call) {
   return Binary(call, Numbers() + Complexes() + Bools(), []<typename T>(T a, T b) -> T {
-    if constexpr (std::is_same_v<T, Bool>) return a || b;
-    else return WrapAdd(a, b);
+    if constexpr (std::is_same_v<T, Bool>)
+      return a || b;
+    else
+      return WrapAdd(a, b);
   });
 }
 Results Sub(const Call& call) {
@@ -76,14 +80,18 @@ Results Sub(const Call& call) {
 }
 Results Mul(const Call& call) {
   return Binary(call, Numbers() + Complexes() + Bools(), []<typename T>(T a, T b) -> T {
-    if constexpr (std::is_same_v<T, Bool>) return a && b;
-    else return WrapMul(a, b);
+    if constexpr (std::is_same_v<T, Bool>)
+      return a && b;
+    else
+      return WrapMul(a, b);
   });
 }
 Results Div(const Call& call) {
   return Binary(call, Numbers() + Complexes(), []<typename T>(T a, T b) -> T {
-    if constexpr (std::is_integral_v<T>) return IntDiv(a, b);
-    else return a / b;
+    if constexpr (std::is_integral_v<T>)
+      return IntDiv(a, b);
+    else
+      return a / b;
   });
 }
 Results Mod(const Call& call) {
@@ -94,8 +102,10 @@ Results Fmod(const Call& call) {
 }
 Results Pow(const Call& call) {
   return Binary(call, Numbers() + Complexes(), []<typename T>(T a, T b) -> T {
-    if constexpr (std::is_integral_v<T>) return IntPow(a, b);
-    else return std::pow(a, b);
+    if constexpr (std::is_integral_v<T>)
+      return IntPow(a, b);
+    else
+      return std::pow(a, b);
   });
 }
 Results Atan2(const Call& call) {

@@ -10,6 +10,13 @@ Results Bitwise(const Call& call, Supported types, F f) {
   return Dispatch(types, a.dtype(), [&]<typename T>() { return MapBinary<T, T>(a, call.inputs[1], f); });
 }
 
+// Bool as the integer 0 or 1, integers as they are.
+inline int Bits(Bool a) { return a ? 1 : 0; }
+template <typename T>
+T Bits(T a) {
+  return a;
+}
+
 // A shift amount as unsigned: a negative one is more than any width.
 template <typename T>
 uint64_t Amount(T b) {
@@ -19,13 +26,13 @@ uint64_t Amount(T b) {
 }  // namespace
 
 Results And(const Call& call) {
-  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(a & b); });
+  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(Bits(a) & Bits(b)); });
 }
 Results Or(const Call& call) {
-  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(a | b); });
+  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(Bits(a) | Bits(b)); });
 }
 Results Xor(const Call& call) {
-  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(a ^ b); });
+  return Bitwise(call, Bools() + Ints(), []<typename T>(T a, T b) -> T { return static_cast<T>(Bits(a) ^ Bits(b)); });
 }
 Results ShiftLeft(const Call& call) {
   return Bitwise(call, Ints(), []<typename T>(T a, T b) -> T {

@@ -3,7 +3,8 @@
 
 namespace tcc::reference {
 
-// Attributes: saturate (default 1), and for f8e8m0 `round_mode` "up" (default), "down" or "nearest" as ONNX Cast has it.
+// Attributes: saturate (default 1), and for f8e8m0 `round_mode` "up" (default), "down" or "nearest" as ONNX Cast has
+// it.
 Results Cast(const Call& call) {
   TCC_ASSIGN_OR_RETURN(const TensorType type, ResultType(call));
   const std::string mode = call.attributes.StringOr("round_mode", "up");

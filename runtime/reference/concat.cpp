@@ -24,7 +24,7 @@ Results Concat(const Call& call) {
   int64_t start = 0;
   for (const Tensor& x : call.inputs) {
     if (x.num_elements() != 0) {
-      TCC_RETURN_IF_ERROR(CopyElements(x, y.View(x.dims(), y.strides(), start * y.strides()[axis])));
+      TCC_RETURN_IF_ERROR(CopyStrided(x, y.View(x.dims(), y.strides(), start * y.strides()[axis])));
     }
     start += x.dim(axis);
   }

@@ -64,7 +64,8 @@ Results GatherElements(const Call& call) {
   return One(std::move(y));
 }
 
-// The last axis of indices holds tuples: y[b.., i.., rest..] = x[b.., tuple.., rest..] with `batch_dims` leading axes b.
+// The last axis of indices holds tuples: y[b.., i.., rest..] = x[b.., tuple.., rest..] with `batch_dims` leading axes
+// b.
 Results GatherNd(const Call& call) {
   const Tensor& x = call.inputs[0];
   TCC_ASSIGN_OR_RETURN(const int64_t batch_dims, call.attributes.Int("batch_dims"));
@@ -80,7 +81,7 @@ Results GatherNd(const Call& call) {
   const Dims rest_strides(x.strides().begin() + indexed, x.strides().end());
   for (size_t i = 0; i < tuples.offsets.size(); ++i) {
     const Tensor from = x.View(rest, rest_strides, tuples.offsets[i]);
-    TCC_RETURN_IF_ERROR(CopyElements(from, y.View(rest, ContiguousStrides(rest), static_cast<int64_t>(i) * block)));
+    TCC_RETURN_IF_ERROR(CopyStrided(from, y.View(rest, ContiguousStrides(rest), static_cast<int64_t>(i) * block)));
   }
   return One(std::move(y));
 }

@@ -5,8 +5,8 @@
 
 namespace tcc::reference {
 
-// Calls f(x offset, y offset) for each line along `axis`, in row-major order of the other axes. Strides of the axis itself
-// are the caller's.
+// Calls f(x offset, y offset) for each line along `axis`, in row-major order of the other axes. Strides of the axis
+// itself are the caller's.
 template <typename F>
 void ForEachLine(Extents dims, int axis, Extents x_strides, Extents y_strides, F f) {
   Dims outer(dims.begin(), dims.end());

@@ -5,7 +5,8 @@
 namespace tcc::reference {
 namespace {
 
-// Statistics in float64, in two passes: the variance is the mean of squared deviations, so that a large mean does not cancel.
+// Statistics in float64, in two passes: the variance is the mean of squared deviations, so that a large mean does not
+// cancel.
 Results Normalized(const Call& call, bool subtract_mean) {
   TCC_ASSIGN_OR_RETURN(const Tensor x, call.inputs[0].Contiguous());
   TCC_ASSIGN_OR_RETURN(const int64_t attribute, call.attributes.Int("axis"));

@@ -7,8 +7,8 @@
 
 namespace tcc::reference {
 
-// low[axis] elements before and high[axis] after (negative: crops). mode: constant (with `fill`, or zero where it is invalid),
-// reflect, edge, wrap.
+// low[axis] elements before and high[axis] after (negative: crops). mode: constant (with `fill`, or zero where it is
+// invalid), reflect, edge, wrap.
 Results PadTensor(const Tensor& x, const Tensor& fill, Extents low, Extents high, const std::string& mode);
 
 }  // namespace tcc::reference

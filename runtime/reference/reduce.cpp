@@ -7,8 +7,8 @@ namespace {
 template <typename T>
 using Accumulator = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
-// One pass over x in its own order. The accumulators are seen through strides that are 0 along reduced axes, so a run either
-// folds into one accumulator or updates a row of them.
+// One pass over x in its own order. The accumulators are seen through strides that are 0 along reduced axes, so a run
+// either folds into one accumulator or updates a row of them.
 template <typename T, typename A, typename F>
 void Fold(const Tensor& x, A* accumulators, const Dims& strides, F combine) {
   for (Runs runs(x.dims(), {x.strides(), strides}); runs.more(); runs.Next()) {
@@ -38,9 +38,9 @@ absl::Status ReduceInto(const Tensor& x, const Tensor& y, const Dims& strides, A
 // Integers: the sum in 64 bits, divided towards zero; an empty mean has no value and is 0.
 template <typename T>
 absl::Status MeanInto(const Tensor& x, const Tensor& y, const Dims& strides, int64_t count) {
-  using A = std::conditional_t<kIsFloat<T>, double,
-                               std::conditional_t<std::is_integral_v<T>,
-                                                  std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>, T>>;
+  using A = std::conditional_t<
+      kIsFloat<T>, double,
+      std::conditional_t<std::is_integral_v<T>, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>, T>>;
   std::vector<A> sums(y.num_elements(), A(0));
   Fold<T>(x, sums.data(), strides, [](A a, A b) { return WrapAdd(a, b); });
   T* ys = y.data_as<T>();
@@ -70,7 +70,8 @@ absl::Status ReduceTyped(const std::string& kind, const Tensor& x, const Tensor&
     if (kind == "mean") return MeanInto<T>(x, y, strides, count);
     if constexpr (!kIsComplex<T>) {
       if (kind == "max") return ReduceInto<T, T>(x, y, strides, LowestValue<T>(), [](T a, T b) { return MaxOf(a, b); });
-      if (kind == "min") return ReduceInto<T, T>(x, y, strides, HighestValue<T>(), [](T a, T b) { return MinOf(a, b); });
+      if (kind == "min")
+        return ReduceInto<T, T>(x, y, strides, HighestValue<T>(), [](T a, T b) { return MinOf(a, b); });
     }
     return Invalid("kind '", kind, "' is none of sum, prod, max, min, mean");
   }

@@ -21,7 +21,7 @@ absl::Status CheckInputs(const Call& call, int min_inputs, int max_inputs) {
   const int count = static_cast<int>(call.inputs.size());
   if (count < min_inputs || (max_inputs != kAny && count > max_inputs)) {
     return Invalid("takes ", min_inputs,
-                   max_inputs == kAny          ? std::string(" or more")
+                   max_inputs == kAny         ? std::string(" or more")
                    : max_inputs == min_inputs ? std::string()
                                               : absl::StrCat(" to ", max_inputs),
                    " inputs, got ", count);
@@ -122,9 +122,9 @@ Results Run(const char* name, Kernel kernel, int min_inputs, int max_inputs, Sto
   return WithContext(name, results.status());
 }
 
-#define TCC_KERNEL(name, function, min_inputs, max_inputs, storage)                                \
-  Results Checked##function(const Call& call) {                                                    \
-    return Run(#name, function, min_inputs, max_inputs, Storage::storage, call);                   \
+#define TCC_KERNEL(name, function, min_inputs, max_inputs, storage)              \
+  Results Checked##function(const Call& call) {                                  \
+    return Run(#name, function, min_inputs, max_inputs, Storage::storage, call); \
   }
 #include "runtime/reference/kernels.def"
 #undef TCC_KERNEL

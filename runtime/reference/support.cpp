@@ -74,7 +74,7 @@ int64_t Counter::Offset(Extents strides) const {
   return offset;
 }
 
-absl::Status CopyElements(const Tensor& from, const Tensor& to) {
+absl::Status CopyStrided(const Tensor& from, const Tensor& to) {
   return DispatchWidth(from.dtype(), [&]<typename T>() -> absl::Status {
     const T* source = from.data_as<T>();
     T* target = to.data_as<T>();

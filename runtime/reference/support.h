@@ -1,8 +1,9 @@
 // What reference kernels share: dispatch on dtypes, loops over strided operands, checks of arguments.
 //
-// Conventions. registry.cpp wraps every kernel: it checks the number of inputs and where they live, pads `inputs` with invalid
-// tensors up to the kernel's maximum, converts types without arithmetic of their own (see Storage), puts the op's name before
-// every error message, and checks the results against the types the compiler expects. So a kernel reads its operands only.
+// Conventions. registry.cpp wraps every kernel: it checks the number of inputs and where they live, pads `inputs` with
+// invalid tensors up to the kernel's maximum, converts types without arithmetic of their own (see Storage), puts the
+// op's name before every error message, and checks the results against the types the compiler expects. So a kernel
+// reads its operands only.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ std::string DimsText(Extents dims);  // "[2,3]"
 class Bool {
  public:
   Bool() = default;
-  Bool(bool value) : byte_(value ? 1 : 0) {}  // NOLINT: behaves as bool
+  Bool(bool value) : byte_(value ? 1 : 0) {}    // NOLINT: behaves as bool
   operator bool() const { return byte_ != 0; }  // NOLINT
 
  private:
@@ -90,7 +91,8 @@ inline constexpr bool kIsComplex = false;
 template <typename T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
 
-// Calls f.template operator()<T>() for the T of the list that stores `dtype`; otherwise an Unimplemented error with the list.
+// Calls f.template operator()<T>() for the T of the list that stores `dtype`; otherwise an Unimplemented error with the
+// list.
 template <typename First, typename... T, typename F>
 auto Dispatch(Types<First, T...>, DType dtype, F&& f) -> decltype(f.template operator()<First>()) {
   using Result = decltype(f.template operator()<First>());
@@ -170,8 +172,8 @@ constexpr T HighestValue() {
   return std::numeric_limits<T>::max();
 }
 
-// Walks operands of the same extents in row-major order, one innermost run at a time; adjacent axes that all operands can
-// step through with one stride are merged first, so contiguous operands are one run.
+// Walks operands of the same extents in row-major order, one innermost run at a time; adjacent axes that all operands
+// can step through with one stride are merged first, so contiguous operands are one run.
 //
 //   for (Runs runs(x.dims(), {x.strides(), y.strides()}); runs.more(); runs.Next())
 //     for (int64_t i = 0; i < runs.length(); ++i) ys[runs.offset(1) + i * runs.step(1)] = f(xs[runs.offset(0) + ...]);
@@ -215,7 +217,7 @@ class Counter {
 };
 
 // y = copy of x (same extents and dtype, any strides on both sides).
-absl::Status CopyElements(const Tensor& from, const Tensor& to);
+absl::Status CopyStrided(const Tensor& from, const Tensor& to);
 
 // A tensor of zeros (empty strings).
 absl::StatusOr<Tensor> Zeros(DType dtype, Extents dims);
@@ -273,7 +275,8 @@ absl::StatusOr<Dims> BroadcastDims(Extents a, Extents b);
 // x with the same elements under other extents: a view where possible, else a copy.
 absl::StatusOr<Tensor> ReshapedTo(const Tensor& x, Extents dims);
 
-// Any integer or bool tensor of rank <= 1 as numbers (absl::Status names `what`); a rank-0 or one-element tensor as one number.
+// Any integer or bool tensor of rank <= 1 as numbers (absl::Status names `what`); a rank-0 or one-element tensor as one
+// number.
 absl::StatusOr<std::vector<int64_t>> Int64List(const Tensor& x, const char* what);
 absl::StatusOr<int64_t> Int64Scalar(const Tensor& x, const char* what);
 absl::StatusOr<double> DoubleScalar(const Tensor& x, const char* what);

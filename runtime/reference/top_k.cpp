@@ -8,7 +8,8 @@
 namespace tcc::reference {
 
 Results TopKTensor(const Tensor& x, int axis, int64_t k, bool largest) {
-  if (k < 0 || k > x.dim(axis)) return OutOfRange("k = ", k, " is out of range for axis ", axis, " of extent ", x.dim(axis));
+  if (k < 0 || k > x.dim(axis))
+    return OutOfRange("k = ", k, " is out of range for axis ", axis, " of extent ", x.dim(axis));
   Dims dims = x.dims();
   dims[axis] = k;
   TCC_ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(x.dtype(), dims));

@@ -69,8 +69,10 @@ Results Not(const Call& call) {
   const Tensor& x = call.inputs[0];
   return Dispatch(Bools() + Ints(), x.dtype(), [&]<typename T>() {
     return MapUnary<T, T>(x, [](T v) -> T {
-      if constexpr (std::is_same_v<T, Bool>) return !v;
-      return static_cast<T>(~v);
+      if constexpr (std::is_same_v<T, Bool>)
+        return !v;
+      else
+        return static_cast<T>(~v);
     });
   });
 }

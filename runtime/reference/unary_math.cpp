@@ -1,5 +1,5 @@
-// Transcendental and algebraic functions of one variable: float32 and float64 (narrow floats through float32), complex where
-// the C++ library has the function.
+// Transcendental and algebraic functions of one variable: float32 and float64 (narrow floats through float32), complex
+// where the C++ library has the function.
 #include <cmath>
 
 #include "runtime/reference/pointwise.h"
@@ -28,10 +28,14 @@ T SigmoidOf(T x) {
 
 }  // namespace
 
-#define TCC_REAL(name, expression) \
-  Results name(const Call& call) { return Real(call, [](auto x) { return expression; }); }
-#define TCC_REAL_OR_COMPLEX(name, expression) \
-  Results name(const Call& call) { return RealOrComplex(call, [](auto x) { return expression; }); }
+#define TCC_REAL(name, expression)                        \
+  Results name(const Call& call) {                        \
+    return Real(call, [](auto x) { return expression; }); \
+  }
+#define TCC_REAL_OR_COMPLEX(name, expression)                      \
+  Results name(const Call& call) {                                 \
+    return RealOrComplex(call, [](auto x) { return expression; }); \
+  }
 
 TCC_REAL_OR_COMPLEX(Sqrt, std::sqrt(x))
 TCC_REAL(Rsqrt, 1 / std::sqrt(x))
