@@ -47,8 +47,8 @@ struct Allocate {
   int32_t slot = kFreshSlot;
   int64_t offset = 0;
 };
-// values[result] = a view of values[source]; strides and offset in elements. Empty strides: row-major over a contiguous
-// source.
+// values[result] = a view of values[source]; strides and offset count elements of the source in row-major order, also
+// where the source is itself a view (a source that is not contiguous is copied first). Empty strides: row-major.
 struct View {
   ValueId result;
   ValueId source;
@@ -105,7 +105,8 @@ struct CheckEqual {
   Operand lhs, rhs;
   std::string message;
 };
-// values[to] = values[from], sharing memory.
+// values[to] = values[from], sharing memory. Inside a loop's body a value in a slot is copied, since the next iteration
+// uses the slot again: carried values are better allocated fresh.
 struct Move {
   ValueId to;
   ValueId from;

@@ -1,0 +1,124 @@
+// Runs plans.
+//
+// A PreparedPlan is a plan with its functions and kernels looked up and its constants mapped: immutable, shared by any
+// number of threads. An ExecutionContext is what one call at a time needs: values, registers, memory slots. A session
+// keeps as many contexts as calls run at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/code_object.h"
+#include "runtime/plan.h"
+#include "runtime/reference/reference.h"
+#include "runtime/tensor.h"
+#include "runtime/thread_pool.h"
+
+namespace tcc {
+
+// One executed instruction, times of a monotonic clock in nanoseconds.
+struct ProfileEvent {
+  std::string_view name;  // of the launch or library call ("node 'conv1' (Conv)"); valid during the hook
+  std::string_view kind;  // "launch", "library", "loop", ...
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+using ProfileHook = std::function<void(const ProfileEvent&)>;
+
+class PreparedPlan {
+ public:
+  struct Options {
+    // Where library calls find their kernels; null: the reference kernels.
+    reference::Kernel (*find)(std::string_view op) = nullptr;
+  };
+
+  // `constants` are the bytes of the constants entry, kept alive by `owner`; 64-byte aligned. `code` may be null for a
+  // plan without launches. Errors: an invalid plan, a function the code does not have, an op without a kernel, a
+  // constant outside the bytes, a plan that writes to a constant.
+  static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Create(Plan plan, std::shared_ptr<const CodeObject> code,
+                                                                    std::string_view constants,
+                                                                    std::shared_ptr<const void> owner,
+                                                                    const Options& options);
+  static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Create(Plan plan, std::shared_ptr<const CodeObject> code,
+                                                                    std::string_view constants = {},
+                                                                    std::shared_ptr<const void> owner = nullptr) {
+    return Create(std::move(plan), std::move(code), constants, std::move(owner), Options());
+  }
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  friend class ExecutionContext;
+  friend class PlanPreparer;
+
+  enum class Kind : uint8_t;
+  struct Program;
+  // An instruction with what was looked up for it.
+  struct Step {
+    Kind kind;
+    bool is_static = false;             // the result is the same in each call: set once
+    const void* instruction = nullptr;  // into plan_
+    TccKernelFunction function = nullptr;
+    reference::Kernel kernel = nullptr;
+    const Program* blocks[2] = {nullptr, nullptr};
+  };
+
+  PreparedPlan() = default;
+
+  Plan plan_;
+  std::shared_ptr<const CodeObject> code_;
+  std::shared_ptr<const void> owner_;
+  std::vector<std::pair<ValueId, Tensor>> constants_;
+  std::vector<std::unique_ptr<Program>> programs_;  // the first is the body
+  std::vector<int32_t> output_of_value_;            // index of the graph output that a value is, or -1
+  std::vector<ValueId> dropped_;                    // values that do not live on to the next call
+  size_t max_buffers_ = 0;
+};
+
+struct RunOptions {
+  // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
+  // the output's dtype and extents, any strides. Kernels write to it directly where it is contiguous and overlaps no
+  // input.
+  absl::Span<const Tensor> outputs;
+  const ProfileHook* profile = nullptr;
+};
+
+// Not thread-safe: one call at a time.
+class ExecutionContext {
+ public:
+  // `pool` must outlive the context; null: ThreadPool::Global().
+  explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr);
+  ~ExecutionContext();
+  ExecutionContext(const ExecutionContext&) = delete;
+  ExecutionContext& operator=(const ExecutionContext&) = delete;
+
+  // `inputs`: one per graph input, on the host, any strides, invalid where absent; the guards must have been checked.
+  // `symbols`: the values of the specialisation's symbols. The results are row-major, and the caller's: they share
+  // memory with neither inputs, constants nor the context. Floating-point control state is set for the call and
+  // restored. Errors name the launch or library call. After an error the context can be used again.
+  absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
+                   std::vector<Tensor>* outputs);
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols = {}) {
+    std::vector<Tensor> outputs;
+    absl::Status status = Run(inputs, symbols, RunOptions(), &outputs);
+    if (!status.ok()) return status;
+    return outputs;
+  }
+
+  // Bytes of slot memory held.
+  int64_t arena_bytes() const;
+
+ private:
+  class Runner;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tcc
