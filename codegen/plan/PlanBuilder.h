@@ -1,0 +1,76 @@
+//===- PlanBuilder.h - the state of one buildPlan ----------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/Target.h"
+#include "codegen/plan/Constants.h"
+#include "codegen/plan/Plan.h"
+#include "codegen/plan/Registers.h"
+
+namespace tcc::codegen {
+
+/// Name of a tcc.kernel's discardable attribute: an array of [result position, message]. Each names an integer scalar result that
+/// must be 0; otherwise the run fails with the message (an index out of range, for example).
+inline constexpr llvm::StringLiteral kChecksAttr = "tcc.checks";
+
+class PlanBuilder {
+public:
+  PlanBuilder(mlir::func::FuncOp function, Target *target, const PlanOptions &options);
+  mlir::FailureOr<PlanResult> build();
+
+private:
+  using Instructions = std::vector<Instruction>;
+
+  /// Where the elements of a value are: strides in elements; unknown for what a library kernel or the caller made.
+  struct Layout {
+    bool known = false;
+    bool rowMajor = false;
+    ir::Exprs strides;
+  };
+
+  // Values.
+  ValueId makeValue();
+  ValueId define(mlir::Value value, Layout layout);
+  mlir::FailureOr<ValueId> use(mlir::Value value);
+  mlir::FailureOr<ValueId> addConstant(const tcc::Tensor &tensor);
+  mlir::FailureOr<Operand> emit(mlir::AffineExpr expr, mlir::Operation *op, Instructions &out);
+  mlir::LogicalResult emitDims(mlir::Type type, mlir::Operation *op, std::vector<Operand> &dims, Instructions &out);
+  void bindSymbols(mlir::Type type, ValueId value, Instructions &out);
+  void bindResults(mlir::Operation *op, Instructions &out);
+  static Layout rowMajorLayout(mlir::Type type);
+
+  // Ops (PlanOps.cpp, PlanControl.cpp, PlanKernel.cpp).
+  mlir::LogicalResult buildBlock(mlir::Block &block, Instructions &out);
+  mlir::LogicalResult buildOp(mlir::Operation *op, Instructions &out);
+  /// Makes the op a view of its operand if that is possible.
+  mlir::FailureOr<bool> tryView(mlir::Operation *op, Instructions &out);
+  mlir::LogicalResult emitView(mlir::Operation *op, ValueId source, const ir::Exprs &strides, mlir::AffineExpr offset, Instructions &out);
+  mlir::LogicalResult buildLibrary(mlir::Operation *op, Instructions &out);
+  mlir::LogicalResult buildExtents(ir::ExtentsOp op, Instructions &out);
+  mlir::LogicalResult buildKernel(ir::KernelOp op, Instructions &out);
+  mlir::LogicalResult buildIf(ir::IfOp op, Instructions &out);
+  mlir::LogicalResult buildLoop(ir::LoopOp op, Instructions &out);
+  mlir::LogicalResult buildReturn(mlir::func::ReturnOp op, Instructions &out);
+  void move(ValueId to, ValueId from, Instructions &out);
+  /// Whether the value's memory is that of an input, a constant, or another value that it must not be an output with.
+  bool sharesForeignMemory(ValueId value) const;
+  void record(mlir::Operation *op, std::string name, std::string schedule, int launches);
+
+  mlir::func::FuncOp function;
+  mlir::MLIRContext *context;
+  Target *target;
+  const PlanOptions &options;
+  PlanResult result;
+  Registers registers;
+  ConstantPool pool;
+  std::vector<ValueId> constantValues;
+  llvm::DenseMap<mlir::Value, ValueId> values;
+  llvm::DenseMap<ValueId, Layout> layouts;
+  std::vector<InPlaceCandidate> inPlace;
+  llvm::StringMap<int32_t> functions;
+  std::vector<char> foreign;  ///< by ValueId: an input or a constant
+};
+
+/// The name a person knows an op by: the node's name from its location, else its mnemonic.
+std::string describeOp(mlir::Operation *op);
+
+} // namespace tcc::codegen

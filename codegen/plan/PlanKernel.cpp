@@ -1,0 +1,132 @@
+//===- PlanKernel.cpp - generated kernels in plans ------------------------===//
+#include "codegen/plan/PlanBuilder.h"
+#include "ir/Conversion.h"
+
+using namespace mlir;
+
+namespace tcc::codegen {
+namespace {
+
+std::string kernelName(ir::KernelOp op) {
+  std::string name;
+  for (Attribute source : op.getSources()) {
+    if (!name.empty())
+      name += "+";
+    name += cast<StringAttr>(source).getValue();
+    if (name.size() > 200)
+      return name + "...";
+  }
+  return name;
+}
+
+} // namespace
+
+LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
+  if (!target)
+    return op->emitError("is a kernel, but the plan is made for library calls only");
+  llvm::SmallVector<ElementsAttr> constants;
+  for (Value input : op.getInputs()) {
+    auto constant = input.getDefiningOp<ir::ConstantOp>();
+    constants.push_back(constant ? constant.getValue() : ElementsAttr());
+  }
+  FailureOr<KernelCode> code = target->addKernel(op, constants);
+  if (failed(code))
+    return failure();
+  if (code->launches.empty())
+    return op->emitError("has no schedule, though the target said that it does");
+
+  llvm::SmallVector<ValueId> buffers;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    if (llvm::is_contained(code->unusedInputs, static_cast<int32_t>(i))) {
+      buffers.push_back(kNoValue);
+      continue;
+    }
+    FailureOr<ValueId> id = use(input);
+    if (failed(id))
+      return failure();
+    buffers.push_back(*id);
+  }
+  size_t numInputs = buffers.size();
+  for (Value value : op.getResults()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    plan::Allocate allocate;
+    allocate.dtype = ir::toDType(type.getElementType());
+    if (failed(emitDims(type, op, allocate.dims, out)))
+      return failure();
+    allocate.result = define(value, rowMajorLayout(type));
+    ValueInfo &info = result.values[allocate.result];
+    info.whole = true;
+    AffineExpr count = ir::product(context, ir::getExtents(type));
+    AffineExpr bytes = ir::simplifyExtent((count * DTypeBits(allocate.dtype)).ceilDiv(8));
+    if (registers.isKnownAtStart(bytes))
+      info.bytes = bytes;
+    buffers.push_back(allocate.result);
+    out.push_back(std::move(allocate));
+  }
+  for (AffineExpr bytes : code->temporaryBytes) {
+    plan::Allocate allocate;
+    allocate.dtype = DType::kU8;
+    FailureOr<Operand> size = emit(bytes, op, out);
+    if (failed(size))
+      return failure();
+    allocate.dims = {*size};
+    allocate.result = makeValue();
+    if (registers.isKnownAtStart(bytes))
+      result.values[allocate.result].bytes = bytes;
+    buffers.push_back(allocate.result);
+    out.push_back(std::move(allocate));
+  }
+  for (const ConstantBlob &blob : code->constants) {
+    FailureOr<ValueId> id = addConstant(blob.tensor);
+    if (failed(id))
+      return failure();
+    buffers.push_back(*id);
+  }
+  for (auto [to, from] : code->inPlace)
+    if (buffers[from] != kNoValue)
+      inPlace.push_back({buffers[numInputs + to], buffers[from]});
+
+  std::string name = kernelName(op);
+  for (const LaunchSpec &spec : code->launches) {
+    plan::Launch launch;
+    auto [function, added] = functions.try_emplace(spec.function, static_cast<int32_t>(result.plan.functions.size()));
+    if (added)
+      result.plan.functions.push_back(spec.function);
+    launch.function = function->second;
+    for (int32_t position : spec.buffers) {
+      if (position < 0 || position >= static_cast<int32_t>(buffers.size()) || buffers[position] == kNoValue)
+        return op->emitError("the launch of ") << spec.function << " names buffer " << position << ", which it does not have";
+      launch.buffers.push_back(buffers[position]);
+    }
+    for (unsigned symbol : spec.symbols) {
+      FailureOr<Operand> scalar = emit(getAffineSymbolExpr(symbol, context), op, out);
+      if (failed(scalar))
+        return failure();
+      launch.scalars.push_back(*scalar);
+    }
+    FailureOr<Operand> items = emit(spec.items, op, out);
+    FailureOr<Operand> scratch = spec.scratchBytes ? emit(spec.scratchBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));
+    if (failed(items) || failed(scratch))
+      return failure();
+    launch.items = *items;
+    launch.grain = spec.grain;
+    launch.scratch_bytes = *scratch;
+    launch.name = name;
+    out.push_back(std::move(launch));
+  }
+  record(op, name, code->schedule, static_cast<int>(code->launches.size()));
+
+  if (auto checks = op->getAttrOfType<ArrayAttr>(kChecksAttr)) {
+    for (Attribute entry : checks) {
+      auto pair = cast<ArrayAttr>(entry);
+      int64_t position = cast<IntegerAttr>(pair[0]).getInt();
+      RegisterId flag = registers.makeRegister();
+      out.push_back(plan::ReadElement{flag, values.lookup(op.getResult(position)), 0});
+      out.push_back(plan::CheckEqual{Operand::Reg(flag), Operand::Imm(0), cast<StringAttr>(pair[1]).str()});
+    }
+  }
+  bindResults(op, out);
+  return success();
+}
+
+} // namespace tcc::codegen
