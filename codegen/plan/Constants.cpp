@@ -20,7 +20,9 @@ llvm::ArrayRef<uint8_t> bytesOf(const Tensor &tensor) {
 uint64_t hash(const Tensor &tensor) {
   uint64_t h = llvm::hash_combine(static_cast<int>(tensor.dtype()), llvm::hash_combine_range(tensor.dims().begin(), tensor.dims().end()));
   // Strings are rare and small: equal ones are not looked for.
-  return tensor.dtype() == DType::kString ? h : llvm::hash_combine(h, llvm::xxh3_64bits(bytesOf(tensor)));
+  if (tensor.dtype() == DType::kString)
+    return h;
+  return llvm::hash_combine(h, llvm::xxh3_64bits(bytesOf(tensor)));
 }
 
 bool equal(const Tensor &a, const Tensor &b) {

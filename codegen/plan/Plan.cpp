@@ -3,7 +3,7 @@
 
 #include "codegen/plan/Cost.h"
 #include "codegen/plan/PlanBuilder.h"
-#include "ir/Conversion.h"
+#include "ir/ElementTypes.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
@@ -21,6 +21,16 @@ unsigned countInputSymbols(func::FuncOp function) {
           count = std::max(count, symbol.getPosition() + 1);
       });
   return count;
+}
+
+absl::StatusOr<Tensor> stringTensor(ir::StringConstantOp op) {
+  absl::StatusOr<Tensor> tensor = Tensor::Allocate(DType::kString, ir::getTensorType(op.getType()).dims);
+  if (!tensor.ok())
+    return tensor;
+  for (auto [i, text] : llvm::enumerate(op.getValue().getAsValueRange<StringAttr>()))
+    if (static_cast<int64_t>(i) < tensor->num_elements())
+      tensor->data_as<std::string>()[i] = text.str();
+  return tensor;
 }
 
 } // namespace
@@ -84,15 +94,13 @@ FailureOr<ValueId> PlanBuilder::use(Value value) {
   if (auto it = values.find(value); it != values.end())
     return it->second;
   Operation *op = value.getDefiningOp();
-  FailureOr<Tensor> tensor = failure();
+  absl::StatusOr<Tensor> tensor = absl::InternalError("its value is used before it is made");
   if (auto constant = dyn_cast_or_null<ir::ConstantOp>(op))
-    tensor = ir::toTensor(constant.getValue(), op->getLoc());
+    tensor = ir::toTensor(constant.getValue());
   else if (auto strings = dyn_cast_or_null<ir::StringConstantOp>(op))
-    tensor = ir::toTensor(strings);
-  else if (op)
-    return op->emitError("has no place in the plan: its value is used before it is made");
-  if (failed(tensor))
-    return failure();
+    tensor = stringTensor(strings);
+  if (!tensor.ok())
+    return emitError(value.getLoc(), "cannot be put into a plan: ") << std::string(tensor.status().message());
   FailureOr<ValueId> id = addConstant(*tensor);
   if (succeeded(id)) {
     values[value] = *id;
@@ -181,7 +189,7 @@ LogicalResult PlanBuilder::buildReturn(func::ReturnOp op, Instructions &out) {
       copy.inputs = {*id};
       plan::Library::Result entry;
       entry.value = makeValue();
-      entry.dtype = ir::toDType(cast<RankedTensorType>(value.getType()).getElementType());
+      entry.dtype = ir::getDType(cast<RankedTensorType>(value.getType()).getElementType());
       if (failed(emitDims(value.getType(), op, entry.dims, out)))
         return failure();
       result.plan.outputs.push_back(entry.value);
@@ -214,7 +222,7 @@ FailureOr<PlanResult> PlanBuilder::build() {
     plan.symbol_registers.push_back(static_cast<RegisterId>(i));
 
   Instructions body;
-  Block &block = function.getBody().front();
+  mlir::Block &block = function.getBody().front();
   if (failed(buildBlock(block, body)) || failed(buildReturn(cast<func::ReturnOp>(block.getTerminator()), body)))
     return failure();
 

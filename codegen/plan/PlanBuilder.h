@@ -8,10 +8,6 @@
 
 namespace tcc::codegen {
 
-/// Name of a tcc.kernel's discardable attribute: an array of [result position, message]. Each names an integer scalar result that
-/// must be 0; otherwise the run fails with the message (an index out of range, for example).
-inline constexpr llvm::StringLiteral kChecksAttr = "tcc.checks";
-
 class PlanBuilder {
 public:
   PlanBuilder(mlir::func::FuncOp function, Target *target, const PlanOptions &options);

@@ -1,6 +1,6 @@
 //===- PlanControl.cpp - branches and loops in plans ----------------------===//
 #include "codegen/plan/PlanBuilder.h"
-#include "ir/Conversion.h"
+#include "ir/ElementTypes.h"
 
 using namespace mlir;
 
@@ -111,7 +111,7 @@ LogicalResult PlanBuilder::buildLoop(ir::LoopOp op, Instructions &out) {
     move(id, *from, inner);
     plan::Loop::ScanOutput scan;
     scan.element = id;
-    scan.dtype = ir::toDType(cast<RankedTensorType>(element.getType()).getElementType());
+    scan.dtype = ir::getDType(cast<RankedTensorType>(element.getType()).getElementType());
     loop.scan_outputs.push_back(scan);
   }
   for (auto [to, from] : moves)

@@ -1,6 +1,6 @@
 //===- PlanKernel.cpp - generated kernels in plans ------------------------===//
 #include "codegen/plan/PlanBuilder.h"
-#include "ir/Conversion.h"
+#include "ir/ElementTypes.h"
 
 using namespace mlir;
 
@@ -50,7 +50,7 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
   for (Value value : op.getResults()) {
     auto type = cast<RankedTensorType>(value.getType());
     plan::Allocate allocate;
-    allocate.dtype = ir::toDType(type.getElementType());
+    allocate.dtype = ir::getDType(type.getElementType());
     if (failed(emitDims(type, op, allocate.dims, out)))
       return failure();
     allocate.result = define(value, rowMajorLayout(type));
@@ -116,15 +116,6 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
   }
   record(op, name, code->schedule, static_cast<int>(code->launches.size()));
 
-  if (auto checks = op->getAttrOfType<ArrayAttr>(kChecksAttr)) {
-    for (Attribute entry : checks) {
-      auto pair = cast<ArrayAttr>(entry);
-      int64_t position = cast<IntegerAttr>(pair[0]).getInt();
-      RegisterId flag = registers.makeRegister();
-      out.push_back(plan::ReadElement{flag, values.lookup(op.getResult(position)), 0});
-      out.push_back(plan::CheckEqual{Operand::Reg(flag), Operand::Imm(0), cast<StringAttr>(pair[1]).str()});
-    }
-  }
   bindResults(op, out);
   return success();
 }

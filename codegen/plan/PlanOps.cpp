@@ -1,6 +1,7 @@
 //===- PlanOps.cpp - level-1 ops in plans: views and library calls --------===//
 #include "codegen/plan/PlanBuilder.h"
-#include "ir/Conversion.h"
+#include "ir/ElementTypes.h"
+#include "ir/OpAttributes.h"
 
 using namespace mlir;
 
@@ -13,7 +14,7 @@ bool mayReturnView(Operation *op) {
              ir::LibraryOp>(op);
 }
 
-bool isPacked(Type tensor) { return tcc::IsPacked(ir::toDType(cast<RankedTensorType>(tensor).getElementType())); }
+bool isPacked(Type tensor) { return tcc::IsPacked(ir::getDType(cast<RankedTensorType>(tensor).getElementType())); }
 
 } // namespace
 
@@ -47,7 +48,7 @@ LogicalResult PlanBuilder::buildOp(Operation *op, Instructions &out) {
 LogicalResult PlanBuilder::buildExtents(ir::ExtentsOp op, Instructions &out) {
   plan::MakeTensor make;
   auto type = cast<RankedTensorType>(op.getType());
-  make.dtype = ir::toDType(type.getElementType());
+  make.dtype = ir::getDType(type.getElementType());
   make.dims.assign(type.getShape().begin(), type.getShape().end());
   for (AffineExpr expr : op.getValue().getExprs()) {
     FailureOr<Operand> element = emit(expr, op, out);
@@ -101,7 +102,7 @@ FailureOr<bool> PlanBuilder::tryView(Operation *op, Instructions &out) {
   if (isa<ir::ReshapeOp>(op)) {
     if (!layout.rowMajor)
       return false;
-    return succeeded(emitView(op, *source, {}, offset, out)) ? FailureOr<bool>(true) : failure();
+    return failed(emitView(op, *source, {}, offset, out)) ? FailureOr<bool>(failure()) : FailureOr<bool>(true);
   }
   if (!layout.known || isPacked(from))
     return false;
@@ -128,38 +129,46 @@ FailureOr<bool> PlanBuilder::tryView(Operation *op, Instructions &out) {
     }
   }
   // A rank-0 view has no strides, which reads as row-major: it is.
-  return succeeded(emitView(op, *source, strides, offset, out)) ? FailureOr<bool>(true) : failure();
+  return failed(emitView(op, *source, strides, offset, out)) ? FailureOr<bool>(failure()) : FailureOr<bool>(true);
 }
 
 LogicalResult PlanBuilder::buildLibrary(Operation *op, Instructions &out) {
   plan::Library call;
-  FailureOr<ir::KernelCall> kernel = ir::toKernelCall(op);
-  if (failed(kernel))
-    return failure();
-  call.op = kernel->kernel;
-  call.attributes = std::move(kernel->attributes);
+  absl::StatusOr<Attributes> attributes = ir::getAttributes(op, nullptr);
+  if (!attributes.ok())
+    return op->emitError(std::string(attributes.status().message()));
+  call.op = ir::getKernelName(op).str();
+  call.attributes = *std::move(attributes);
   call.name = describeOp(op);
-  for (auto &[name, exprs] : kernel->extents) {
+  auto library = dyn_cast<ir::LibraryOp>(op);
+  for (NamedAttribute attribute : library ? library.getConfig() : op->getAttrDictionary()) {
+    auto exprs = dyn_cast<ir::ExtentsAttr>(attribute.getValue());
+    if (!exprs || exprs.getConstants())
+      continue;
     std::vector<Operand> operands;
-    for (AffineExpr expr : exprs) {
+    for (AffineExpr expr : exprs.getExprs()) {
       FailureOr<Operand> operand = emit(expr, op, out);
       if (failed(operand))
         return failure();
       operands.push_back(*operand);
     }
-    call.int_lists.emplace_back(name, std::move(operands));
+    call.int_lists.emplace_back(attribute.getName().str(), std::move(operands));
   }
-  for (Value input : kernel->inputs) {
-    FailureOr<ValueId> id = input ? use(input) : FailureOr<ValueId>(kNoValue);
+  for (Value input : op->getOperands()) {
+    FailureOr<ValueId> id = use(input);
     if (failed(id))
       return failure();
     call.inputs.push_back(*id);
   }
+  // Absent optional operands: ours are always the last ones; those of a long-tail kernel are listed, in ascending order.
+  if (library)
+    for (int64_t position : library.getAbsent())
+      call.inputs.insert(call.inputs.begin() + std::min<size_t>(position, call.inputs.size()), kNoValue);
   bool view = mayReturnView(op);
   for (Value value : op->getResults()) {
     auto type = cast<RankedTensorType>(value.getType());
     plan::Library::Result entry;
-    entry.dtype = ir::toDType(type.getElementType());
+    entry.dtype = ir::getDType(type.getElementType());
     for (AffineExpr extent : ir::getExtents(type)) {
       // What the kernel finds out gets bound after it.
       if (isa<AffineSymbolExpr>(extent) && !registers.isBound(extent)) {
