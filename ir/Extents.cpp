@@ -149,11 +149,12 @@ std::pair<int64_t, int64_t> getRange(AffineExpr expr, mlir::ArrayAttr symbols) {
 }
 
 mlir::ArrayAttr getSymbols(mlir::Operation *op) {
+  mlir::MLIRContext *context = op->getContext();
   for (; op; op = op->getParentOp())
     if (llvm::isa<mlir::FunctionOpInterface>(op))
       if (auto symbols = op->getAttrOfType<mlir::ArrayAttr>(TCCDialect::kSymbolsAttr))
         return symbols;
-  return {};
+  return mlir::ArrayAttr::get(context, {});
 }
 
 AffineExpr addSymbol(mlir::FunctionOpInterface function, llvm::StringRef name, int64_t min, int64_t max,

@@ -61,6 +61,16 @@ def TCC_LoadOp : TCC_Op<"load", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
   let assemblyFormat = "$tensor `[` $map `]` `(` $indices `)` (`mask` $mask^)? (`fill` $fill^ `:` type($fill))? attr-dict `:` type($tensor) `->` type($value)";
 }
+def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [Pure]> {
+  let summary = "a data-dependent index made safe: negative ones count from the end, what is then outside [0, extent) is reported";
+  let description = [{
+    Gives `index`, plus `extent` if it is negative, clamped to [0, extent - 1] (0 for an extent of 0). If the clamp changes it, the
+    call fails with an "index out of range" error (TccKernelContext::error). `extent` is one expression over the function's symbols.
+  }];
+  let arguments = (ins Index:$index, TCC_Extents:$extent);
+  let results = (outs Index:$value);
+  let assemblyFormat = "$index `below` $extent attr-dict";
+}
 def TCC_InSetOp : TCC_Op<"in_set", [Pure]> {
   let summary = "whether an integer set over indices and the function's symbols holds";
   let arguments = (ins Variadic<Index>:$indices, TCC_IntegerSetAttr:$set);

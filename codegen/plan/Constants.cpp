@@ -18,7 +18,8 @@ llvm::ArrayRef<uint8_t> bytesOf(const Tensor &tensor) {
 }
 
 uint64_t hash(const Tensor &tensor) {
-  uint64_t h = llvm::hash_combine(static_cast<int>(tensor.dtype()), llvm::hash_combine_range(tensor.dims().begin(), tensor.dims().end()));
+  uint64_t h = llvm::hash_combine(static_cast<int>(tensor.dtype()),
+                                  llvm::hash_combine_range(tensor.dims().begin(), tensor.dims().end()));
   // Strings are rare and small: equal ones are not looked for.
   if (tensor.dtype() == DType::kString)
     return h;

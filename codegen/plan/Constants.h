@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallVector.h"
 #include "runtime/plan.h"
 #include "runtime/tensor.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace tcc::codegen {
 

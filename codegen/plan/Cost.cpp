@@ -2,9 +2,9 @@
 #include "codegen/plan/Cost.h"
 
 #include "ir/Extents.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -47,13 +47,15 @@ double contraction(Operation *op, ArrayAttr symbols) {
   }
   if (isa<ir::AttentionOp>(op)) {
     ir::Exprs q = extents(op->getOperand(0)), k = extents(op->getOperand(1)), v = extents(op->getOperand(2));
-    return elements(ArrayRef(q).drop_back(), symbols) * value(k[2], symbols) * (value(q[3], symbols) + value(v[3], symbols));
+    return elements(ArrayRef(q).drop_back(), symbols) * value(k[2], symbols) *
+           (value(q[3], symbols) + value(v[3], symbols));
   }
   return 0;
 }
 
 bool isExpensive(Operation *op) {
-  return isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isa<math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+         !isa<math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
 }
 
 } // namespace
@@ -78,7 +80,7 @@ Cost estimateCost(Operation *op) {
       cost.flops = elements(ir::getExtents(op->getResult(0).getType()), symbols);
     return cost;
   }
-  for (Operation &inner : kernel.getBody().front()) {
+  for (Operation &inner : kernel.getBody().front().without_terminator()) {
     auto loops = dyn_cast<ir::LoopsOp>(inner);
     if (!loops) {
       cost.flops += 2 * contraction(&inner, symbols);

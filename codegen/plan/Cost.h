@@ -10,8 +10,9 @@ struct Cost {
   double bytes = 0;
 };
 
-/// What a level-1 op or a tcc.kernel costs: floating point operations (a multiply-add counts two, a transcendental function
-/// eight) and bytes of operands and results. Symbols count with the smallest value of their range (at least 1).
+/// What a level-1 op or a tcc.kernel costs: floating point operations (a multiply-add counts two, a transcendental
+/// function eight) and bytes of operands and results. Symbols count with the smallest value of their range (at least
+/// 1).
 Cost estimateCost(mlir::Operation *op);
 
 /// The extent as a number, by the same rule.

@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "runtime/plan.h"
 
 namespace tcc::codegen {
 
@@ -17,8 +17,8 @@ void forEachWrite(const Instruction &instruction, llvm::function_ref<void(ValueI
 std::vector<Block> *nestedBlocks(Instruction &instruction);
 const std::vector<Block> *nestedBlocks(const Instruction &instruction);
 
-/// Positions number all instructions in program order, a nested block after the instruction that holds it. A value read in a
-/// loop that it was not defined in is live until the end of that loop.
+/// Positions number all instructions in program order, a nested block after the instruction that holds it. A value read
+/// in a loop that it was not defined in is live until the end of that loop.
 struct Interval {
   int32_t begin = -1; ///< position of the first write; -1: never written (inputs, constants)
   int32_t end = -1;   ///< position of the last read or write

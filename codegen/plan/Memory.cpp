@@ -22,7 +22,8 @@ constexpr int64_t kSlack = 64;
 class Classes {
 public:
   Classes(ArrayRef<ValueInfo> values, std::vector<Interval> intervals)
-      : values(values), parent(values.size()), interval(std::move(intervals)), escapes(values.size()), heap(values.size()) {
+      : values(values), parent(values.size()), interval(std::move(intervals)), escapes(values.size()),
+        heap(values.size()) {
     std::iota(parent.begin(), parent.end(), 0);
     for (size_t i = 0; i < values.size(); ++i) {
       escapes[i] = values[i].escapes;
@@ -75,9 +76,11 @@ struct Request {
   Interval interval;
 };
 
-/// Greedy by size: the biggest first, each in the tightest gap among those placed before that are live at the same time.
+/// Greedy by size: the biggest first, each in the tightest gap among those placed before that are live at the same
+/// time.
 int64_t packStatic(std::vector<Request> &requests) {
-  std::stable_sort(requests.begin(), requests.end(), [](const Request &a, const Request &b) { return a.bytes > b.bytes; });
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const Request &a, const Request &b) { return a.bytes > b.bytes; });
   int64_t total = 0;
   std::vector<const Request *> placed; // by offset
   for (Request &request : requests) {
@@ -94,9 +97,8 @@ int64_t packStatic(std::vector<Request> &requests) {
     }
     request.instruction->offset = best >= 0 ? best : end;
     total = std::max(total, request.instruction->offset + request.bytes);
-    auto where = std::upper_bound(placed.begin(), placed.end(), request.instruction->offset, [](int64_t offset, const Request *r) {
-      return offset < r->instruction->offset;
-    });
+    auto where = std::upper_bound(placed.begin(), placed.end(), request.instruction->offset,
+                                  [](int64_t offset, const Request *r) { return offset < r->instruction->offset; });
     placed.insert(where, &request);
   }
   return total;
@@ -114,16 +116,19 @@ bool covers(AffineExpr large, AffineExpr small, ArrayAttr symbols) {
   return ir::getRange(ir::simplifyExtent(large - small), symbols).first >= 0;
 }
 
-void placeDynamic(std::vector<Request> &requests, std::vector<DynamicSlot> &slots, int32_t firstSlot, ArrayAttr symbols, bool reuse) {
+void placeDynamic(std::vector<Request> &requests, std::vector<DynamicSlot> &slots, int32_t firstSlot, ArrayAttr symbols,
+                  bool reuse) {
   for (Request &request : requests) {
     int32_t chosen = -1;
     bool exact = false;
     for (size_t i = 0; reuse && i < slots.size() && !exact; ++i) {
-      bool free = llvm::none_of(slots[i].taken, [&](const Interval &other) { return other.overlaps(request.interval); });
+      bool free =
+          llvm::none_of(slots[i].taken, [&](const Interval &other) { return other.overlaps(request.interval); });
       if (!free)
         continue;
       exact = slots[i].bytes == request.expr;
-      if (exact || (chosen < 0 && (covers(slots[i].bytes, request.expr, symbols) || covers(request.expr, slots[i].bytes, symbols))))
+      if (exact || (chosen < 0 &&
+                    (covers(slots[i].bytes, request.expr, symbols) || covers(request.expr, slots[i].bytes, symbols))))
         chosen = static_cast<int32_t>(i);
     }
     if (chosen < 0) {
@@ -157,7 +162,8 @@ public:
         noRelease[i] = true;
   }
   void run(Block &block) {
-    // Last use of each value that is first written in this block; a use inside a nested block counts for the instruction there.
+    // Last use of each value that is first written in this block; a use inside a nested block counts for the
+    // instruction there.
     DenseMap<ValueId, size_t> last;
     for (size_t i = 0; i < block.instructions.size(); ++i) {
       Instruction &instruction = block.instructions[i];
@@ -229,7 +235,8 @@ AffineExpr bytesOfRoot(ArrayRef<ValueInfo> values, ValueId value) {
   return values[value].whole ? values[value].bytes : AffineExpr();
 }
 
-void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes, DenseMap<ValueId, Instruction *> &allocations) {
+void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
+                  DenseMap<ValueId, Instruction *> &allocations) {
   DenseMap<ValueId, FirstLaunch> launches;
   int32_t position = 0;
   findLaunches(plan.body, position, launches);
@@ -323,7 +330,8 @@ std::string findOverlap(const Plan &plan, ArrayRef<int64_t> sizes, ArrayRef<Valu
   forEachInstruction(const_cast<Block &>(plan.body), [&](Instruction &instruction) {
     if (auto *allocate = std::get_if<plan::Allocate>(&instruction)) {
       if (allocate->slot >= 0)
-        placed.push_back({allocate->result, allocate->slot, allocate->offset, allocate->offset + sizes[allocate->result]});
+        placed.push_back(
+            {allocate->result, allocate->slot, allocate->offset, allocate->offset + sizes[allocate->result]});
     } else if (auto *view = std::get_if<plan::View>(&instruction)) {
       root[view->result] = root[view->source];
     } else if (auto *move = std::get_if<plan::Move>(&instruction)) {
@@ -341,8 +349,8 @@ std::string findOverlap(const Plan &plan, ArrayRef<int64_t> sizes, ArrayRef<Valu
     for (size_t j = 0; j < i; ++j) {
       const Placed &a = placed[i], &b = placed[j];
       if (a.slot == b.slot && a.begin < b.end && b.begin < a.end && intervals[a.value].overlaps(intervals[b.value]))
-        return "values " + std::to_string(b.value) + " and " + std::to_string(a.value) + " share slot " + std::to_string(a.slot) +
-               " while both are live";
+        return "values " + std::to_string(b.value) + " and " + std::to_string(a.value) + " share slot " +
+               std::to_string(a.slot) + " while both are live";
     }
   }
   return "";

@@ -1,7 +1,7 @@
 //===- Memory.h - which values of a plan live where --------------*- C++ -*-===//
 //
-// Liveness over a plan's instructions (nested blocks included), in-place reuse, and the assignment of allocations to memory
-// slots. Works on the plan alone plus what the builder knows about each value.
+// Liveness over a plan's instructions (nested blocks included), in-place reuse, and the assignment of allocations to
+// memory slots. Works on the plan alone plus what the builder knows about each value.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,10 +16,11 @@ namespace tcc::codegen {
 
 /// What the builder knows about one value of the plan.
 struct ValueInfo {
-  /// Bytes of a value made by Allocate, as an expression over symbols that are bound at the start of the plan; null for every
-  /// other value (and for sizes that are only known later): those are on the heap.
+  /// Bytes of a value made by Allocate, as an expression over symbols that are bound at the start of the plan; null for
+  /// every other value (and for sizes that are only known later): those are on the heap.
   mlir::AffineExpr bytes;
-  /// Values whose memory this one may share: the source of a view, of a move, of a library kernel that may return a view.
+  /// Values whose memory this one may share: the source of a view, of a move, of a library kernel that may return a
+  /// view.
   llvm::SmallVector<ValueId, 2> aliases;
   /// Outlives the call, or one iteration of a loop: never in the arena.
   bool escapes = false;
@@ -36,7 +37,7 @@ struct InPlaceCandidate {
 };
 
 struct MemoryOptions {
-  bool reuse = true;    ///< false: each allocation has memory of its own (for finding bugs)
+  bool reuse = true; ///< false: each allocation has memory of its own (for finding bugs)
   bool inPlace = true;
 };
 
@@ -49,12 +50,12 @@ struct MemoryRequest {
   MemoryOptions options;
 };
 
-/// Sets slot and offset of the plan's Allocate instructions and slot_bytes, turns allocations into views of the memory they
-/// overwrite, and releases heap values after their last use.
+/// Sets slot and offset of the plan's Allocate instructions and slot_bytes, turns allocations into views of the memory
+/// they overwrite, and releases heap values after their last use.
 void assignMemory(Plan &plan, const MemoryRequest &request);
 
-/// For tests: the first pair of values that share bytes while both are live, as text; empty when there is none. `sizes` gives
-/// the byte size of each allocated value (-1: not in the arena).
+/// For tests: the first pair of values that share bytes while both are live, as text; empty when there is none. `sizes`
+/// gives the byte size of each allocated value (-1: not in the arena).
 std::string findOverlap(const Plan &plan, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<ValueInfo> values);
 
 } // namespace tcc::codegen

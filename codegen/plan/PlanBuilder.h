@@ -39,7 +39,8 @@ private:
   mlir::LogicalResult buildOp(mlir::Operation *op, Instructions &out);
   /// Makes the op a view of its operand if that is possible.
   mlir::FailureOr<bool> tryView(mlir::Operation *op, Instructions &out);
-  mlir::LogicalResult emitView(mlir::Operation *op, ValueId source, const ir::Exprs &strides, mlir::AffineExpr offset, Instructions &out);
+  mlir::LogicalResult emitView(mlir::Operation *op, ValueId source, const ir::Exprs &strides, mlir::AffineExpr offset,
+                               Instructions &out);
   mlir::LogicalResult buildLibrary(mlir::Operation *op, Instructions &out);
   mlir::LogicalResult buildExtents(ir::ExtentsOp op, Instructions &out);
   mlir::LogicalResult buildKernel(ir::KernelOp op, Instructions &out);
@@ -63,7 +64,7 @@ private:
   llvm::DenseMap<ValueId, Layout> layouts;
   std::vector<InPlaceCandidate> inPlace;
   llvm::StringMap<int32_t> functions;
-  std::vector<char> foreign;  ///< by ValueId: an input or a constant
+  std::vector<char> foreign; ///< by ValueId: an input or a constant
 };
 
 /// The name a person knows an op by: the node's name from its location, else its mnemonic.

@@ -95,7 +95,8 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
     launch.function = function->second;
     for (int32_t position : spec.buffers) {
       if (position < 0 || position >= static_cast<int32_t>(buffers.size()) || buffers[position] == kNoValue)
-        return op->emitError("the launch of ") << spec.function << " names buffer " << position << ", which it does not have";
+        return op->emitError("the launch of ")
+               << spec.function << " names buffer " << position << ", which it does not have";
       launch.buffers.push_back(buffers[position]);
     }
     for (unsigned symbol : spec.symbols) {
@@ -105,7 +106,8 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
       launch.scalars.push_back(*scalar);
     }
     FailureOr<Operand> items = emit(spec.items, op, out);
-    FailureOr<Operand> scratch = spec.scratchBytes ? emit(spec.scratchBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));
+    FailureOr<Operand> scratch =
+        spec.scratchBytes ? emit(spec.scratchBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));
     if (failed(items) || failed(scratch))
       return failure();
     launch.items = *items;

@@ -10,8 +10,8 @@ namespace {
 
 /// Ops whose reference kernel may return a view of an operand.
 bool mayReturnView(Operation *op) {
-  return isa<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp, ir::CastOp, ir::BitcastOp, ir::ConcatOp, ir::PadOp,
-             ir::LibraryOp>(op);
+  return isa<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp, ir::CastOp, ir::BitcastOp, ir::ConcatOp,
+             ir::PadOp, ir::LibraryOp>(op);
 }
 
 bool isPacked(Type tensor) { return tcc::IsPacked(ir::getDType(cast<RankedTensorType>(tensor).getElementType())); }
@@ -61,7 +61,8 @@ LogicalResult PlanBuilder::buildExtents(ir::ExtentsOp op, Instructions &out) {
   return success();
 }
 
-LogicalResult PlanBuilder::emitView(Operation *op, ValueId source, const ir::Exprs &strides, AffineExpr offset, Instructions &out) {
+LogicalResult PlanBuilder::emitView(Operation *op, ValueId source, const ir::Exprs &strides, AffineExpr offset,
+                                    Instructions &out) {
   plan::View view;
   view.source = source;
   Type type = op->getResult(0).getType();
@@ -160,7 +161,8 @@ LogicalResult PlanBuilder::buildLibrary(Operation *op, Instructions &out) {
       return failure();
     call.inputs.push_back(*id);
   }
-  // Absent optional operands: ours are always the last ones; those of a long-tail kernel are listed, in ascending order.
+  // Absent optional operands: ours are always the last ones; those of a long-tail kernel are listed, in ascending
+  // order.
   if (library)
     for (int64_t position : library.getAbsent())
       call.inputs.insert(call.inputs.begin() + std::min<size_t>(position, call.inputs.size()), kNoValue);

@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "ir/Extents.h"
-#include "llvm/ADT/DenseMap.h"
 #include "runtime/plan.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace tcc::codegen {
 
-/// Holds expressions over symbols in registers, each computed once. Symbol i lives in register i. Expressions over input
-/// symbols alone are computed at the start of the plan; others where they are first needed, and are known in that block and the blocks in it.
+/// Holds expressions over symbols in registers, each computed once. Symbol i lives in register i. Expressions over
+/// input symbols alone are computed at the start of the plan; others where they are first needed, and are known in that
+/// block and the blocks in it.
 class Registers {
 public:
-  Registers(unsigned numSymbols, unsigned numInputSymbols) : numInputSymbols(numInputSymbols), next(numSymbols), scopes(1) {}
+  Registers(unsigned numSymbols, unsigned numInputSymbols)
+      : numInputSymbols(numInputSymbols), next(numSymbols), scopes(1) {}
 
   void enterBlock() { scopes.emplace_back(); }
   void leaveBlock() { scopes.pop_back(); }
@@ -25,7 +27,8 @@ public:
   bool isKnownAtStart(mlir::AffineExpr expr) const;
   void bind(unsigned symbol) { scopes.back().bound.push_back(symbol); }
 
-  /// The operand that holds `expr`; appends what computes it to the start of the plan or to `block`. All its symbols are bound.
+  /// The operand that holds `expr`; appends what computes it to the start of the plan or to `block`. All its symbols
+  /// are bound.
   Operand emit(mlir::AffineExpr expr, std::vector<Instruction> &block);
   Operand emitAtStart(mlir::AffineExpr expr) { return emit(expr, start); }
 

@@ -5,6 +5,9 @@
 
 namespace tcc::reference {
 
+// The plan makes outputs with it that would otherwise share memory with an input or a constant.
+Results Copy(const Call& call) { return One(call.inputs[0].Clone()); }
+
 // A view where the operand is contiguous, else a copy.
 Results Reshape(const Call& call) {
   const Tensor& x = call.inputs[0];

@@ -18,20 +18,18 @@ using ::testing::IsEmpty;
 
 // One launch a kernel; the first result may overwrite the first input.
 class FakeTarget : public Target {
-public:
-  bool canCompile(mlir::Operation *) override { return true; }
-  mlir::FailureOr<KernelCode> addKernel(mlir::Operation *op, ConstantInputs constants) override {
+ public:
+  bool canCompile(mlir::Operation*) override { return true; }
+  mlir::FailureOr<KernelCode> addKernel(mlir::Operation* op, ConstantInputs constants) override {
     auto kernel = mlir::cast<ir::KernelOp>(op);
     KernelCode code;
     LaunchSpec launch;
     launch.function = "k" + std::to_string(count++);
     size_t buffers = kernel.getInputs().size() + kernel.getNumResults();
-    for (size_t i = 0; i < buffers; ++i)
-      launch.buffers.push_back(static_cast<int32_t>(i));
+    for (size_t i = 0; i < buffers; ++i) launch.buffers.push_back(static_cast<int32_t>(i));
     launch.items = ir::getExtents(kernel.getResult(0).getType()).front();
     code.launches.push_back(launch);
-    if (inPlace)
-      code.inPlace.push_back({0, 0});
+    if (inPlace) code.inPlace.push_back({0, 0});
     code.schedule = "fake";
     return code;
   }
@@ -41,16 +39,15 @@ public:
 };
 
 class PlanTest : public ::testing::Test {
-protected:
+ protected:
   PlanTest() {
     context.loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
-    context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) { errors += diagnostic.str() + "\n"; });
+    context.getDiagEngine().registerHandler([&](mlir::Diagnostic& diagnostic) { errors += diagnostic.str() + "\n"; });
   }
-  mlir::FailureOr<PlanResult> build(const std::string &text, Target *target = nullptr, PlanOptions options = {}) {
+  mlir::FailureOr<PlanResult> build(const std::string& text, Target* target = nullptr, PlanOptions options = {}) {
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     EXPECT_TRUE(module) << errors;
-    if (!module)
-      return mlir::failure();
+    if (!module) return mlir::failure();
     auto function = *module->getOps<mlir::func::FuncOp>().begin();
     mlir::FailureOr<PlanResult> result = buildPlan(function, target, options);
     if (succeeded(result)) {
@@ -58,15 +55,14 @@ protected:
     }
     return result;
   }
-  template <typename T> static std::vector<T> all(const Block &block) {
+  template <typename T>
+  static std::vector<T> all(const Block& block) {
     std::vector<T> found;
-    for (const Instruction &instruction : block.instructions) {
-      if (const T *match = std::get_if<T>(&instruction))
-        found.push_back(*match);
-      if (const std::vector<Block> *nested = nestedBlocks(instruction))
-        for (const Block &inner : *nested)
-          for (T &match : all<T>(inner))
-            found.push_back(match);
+    for (const Instruction& instruction : block.instructions) {
+      if (const T* match = std::get_if<T>(&instruction)) found.push_back(*match);
+      if (const std::vector<Block>* nested = nestedBlocks(instruction))
+        for (const Block& inner : *nested)
+          for (T& match : all<T>(inner)) found.push_back(match);
     }
     return found;
   }
@@ -106,8 +102,7 @@ TEST_F(PlanTest, OutputsNeverShareInputsConstantsOrEachOther) {
   std::vector<ValueId> outputs = result->plan.outputs;
   EXPECT_EQ(std::set<ValueId>(outputs.begin(), outputs.end()).size(), 4u);
   int copies = 0;
-  for (const plan::Library &call : all<plan::Library>(result->plan.body))
-    copies += call.op == "copy";
+  for (const plan::Library& call : all<plan::Library>(result->plan.body)) copies += call.op == "copy";
   EXPECT_EQ(copies, 3);
 }
 
@@ -203,25 +198,25 @@ TEST_F(PlanTest, CarriedValuesThatChangeExtentRebindTheirSymbol) {
   EXPECT_EQ(all<plan::ReadExtent>(result->plan.body).size(), 2u);
 }
 
-// A chain of kernels with a skip connection: k0 -> k1 -> ... each reads its predecessor and, every third, an early value.
-std::string chain(int length, const std::string &type, const std::string &symbols) {
+// A chain of kernels with a skip connection: k0 -> k1 -> ... each reads its predecessor and, every third, an early
+// value.
+std::string chain(int length, const std::string& type, const std::string& symbols) {
   std::string text = "func.func @f(%v0: " + type + ") -> " + type + " attributes {tcc.symbols = [" + symbols + "]} {\n";
   for (int i = 1; i <= length; ++i) {
     std::string skip = "%v" + std::to_string(i >= 4 && i % 3 == 0 ? i - 3 : i - 1), last = "%v" + std::to_string(i - 1);
-    text += "%v" + std::to_string(i) + " = tcc.kernel(" + last + ", " + skip + ") [\"op\"] : (" + type + ", " + type + ") -> " + type +
-            " {\n^bb0(%a: " + type + ", %b: " + type + "):\n  tcc.yield %a : " + type + "\n}\n";
+    text += "%v" + std::to_string(i) + " = tcc.kernel(" + last + ", " + skip + ") [\"op\"] : (" + type + ", " + type +
+            ") -> " + type + " {\n^bb0(%a: " + type + ", %b: " + type + "):\n  tcc.yield %a : " + type + "\n}\n";
   }
   return text + "return %v" + std::to_string(length) + " : " + type + "\n}";
 }
 
-std::vector<int64_t> sizesOf(const PlanResult &result, const std::vector<int64_t> &symbolValues) {
+std::vector<int64_t> sizesOf(const PlanResult& result, const std::vector<int64_t>& symbolValues) {
   std::vector<int64_t> sizes;
-  for (const ValueInfo &info : result.values) {
+  for (const ValueInfo& info : result.values) {
     int64_t size = -1;
     if (info.bytes) {
       mlir::SmallVector<mlir::AffineExpr> values;
-      for (int64_t value : symbolValues)
-        values.push_back(mlir::getAffineConstantExpr(value, info.bytes.getContext()));
+      for (int64_t value : symbolValues) values.push_back(mlir::getAffineConstantExpr(value, info.bytes.getContext()));
       size = *ir::getConstant(mlir::simplifyAffineExpr(info.bytes.replaceSymbols(values), 0, 0));
     }
     sizes.push_back(size);
@@ -247,9 +242,8 @@ TEST_F(PlanTest, TheCheckerFindsOverlaps) {
   FakeTarget target;
   auto result = build(chain(5, "tensor<100xf32>", ""), &target);
   ASSERT_TRUE(succeeded(result)) << errors;
-  for (Instruction &instruction : result->plan.body.instructions)
-    if (auto *allocate = std::get_if<plan::Allocate>(&instruction))
-      allocate->offset = 0;
+  for (Instruction& instruction : result->plan.body.instructions)
+    if (auto* allocate = std::get_if<plan::Allocate>(&instruction)) allocate->offset = 0;
   EXPECT_NE(findOverlap(result->plan, sizesOf(*result, {}), result->values), "");
 }
 
@@ -297,5 +291,5 @@ TEST_F(PlanTest, AKernelWithoutATargetIsAnError) {
   EXPECT_THAT(errors, HasSubstr("library calls only"));
 }
 
-} // namespace
-} // namespace tcc::codegen
+}  // namespace
+}  // namespace tcc::codegen
