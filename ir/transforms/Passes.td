@@ -1,20 +1,57 @@
-//===- Passes.td - passes on the tensor level of the tcc dialect ----------===//
+//===- Passes.td - graph passes on level 1 ---------------------------------===//
 #ifndef TCC_IR_TRANSFORMS_PASSES_TD
 #define TCC_IR_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
-//===- Layout ---------------------------------------------------------------===//
+//===- Recognition: decomposed forms become ops ----------------------------===//
+
+def SimplifyViewsPass : Pass<"tcc-simplify-views"> {
+  let summary = "Moves transposes below reshapes so that chains of views cancel";
+  let description = [{
+    ```mlir
+    %a = tcc.reshape %k : (tensor<2x4x16x8xf32>) -> tensor<8x16x8xf32>
+    %b = tcc.transpose %a {permutation = array<i64: 0, 2, 1>}
+    %c = tcc.reshape %b : (tensor<8x8x16xf32>) -> tensor<2x4x8x16xf32>
+    // becomes
+    %c = tcc.transpose %k {permutation = array<i64: 0, 1, 3, 2>}
+    ```
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
+def RecognizeNormalizationPass : Pass<"tcc-recognize-normalization"> {
+  let summary = "x / sqrt(mean(x^2) + eps) and (x - mean) / sqrt(var + eps) become tcc.rms_norm and tcc.layer_norm";
+  let description = [{
+    Only over trailing axes, with the same x in every place, and with the epsilon inside the root.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
+def RecognizeAttentionPass : Pass<"tcc-recognize-attention"> {
+  let summary = "softmax(scale * q k^T + mask) v becomes tcc.attention";
+  let description = [{
+    Scales may stand on q, on k, on both or on the scores. The softmax must be over the last axis, and the scores and the
+    probabilities must have no other use. A guard that replaces NaN probabilities by 0 (rows with every key excluded) is what tcc.attention does by itself.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
+//===- Algebra -------------------------------------------------------------===//
+
+def FoldScaleIntoWeightsPass : Pass<"tcc-fold-scale-into-weights"> {
+  let summary = "A constant per-channel factor after conv or matmul goes into constant weights (batch normalisation, layer scale)";
+  let description = [{
+    Only where nothing else reads the unscaled result. `(conv(x, w) + b) * s` becomes `conv(x, w * s) + b * s`.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
+//===- Layout --------------------------------------------------------------===//
 
 def PropagateChannelsLastPass : Pass<"tcc-propagate-channels-last"> {
-  let summary = "Convolutional stretches of the graph in channels-last layout";
-  let description = [{
-    Every channels-first convolution becomes a channels-last one between two transposes; the transposes then sink
-    through what follows until they cancel. What remains stands at the borders of a stretch.
-
-    Before: `conv(x) : [N,C,H,W]` -> `relu` -> `conv`
-    After:  `transpose(x) : [N,H,W,C]` -> `conv channels_last` -> `relu` -> `conv channels_last` -> `transpose`
-  }];
+  let summary = "Convolutions compute in NHWC; transposes remain only at the borders of convolutional stretches";
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "ir/Dialect.h"
 #include "ir/Extents.h"
 #include "ir/transforms/Passes.h"
+#include "ir/transforms/SinkTranspose.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tcc::ir {
@@ -324,91 +325,14 @@ struct SinkThroughResize : OpRewritePattern<ResizeOp> {
   }
 };
 
-/// A reshape as groups of source axes and result axes with equal products. Empty if the two sides do not align.
-struct ReshapeGroup {
-  llvm::SmallVector<int64_t> from, to;
-};
-llvm::SmallVector<ReshapeGroup> groupAxes(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to) {
-  llvm::SmallVector<ReshapeGroup> groups;
-  size_t i = 0, j = 0;
-  while (i < from.size() || j < to.size()) {
-    // Unit axes left over at the end go with the last group.
-    if (i == from.size() || j == to.size()) {
-      if (groups.empty())
-        return {};
-      for (; i < from.size(); ++i)
-        groups.back().from.push_back(i);
-      for (; j < to.size(); ++j)
-        groups.back().to.push_back(j);
-      break;
-    }
-    ReshapeGroup group;
-    mlir::AffineExpr left = from[i], right = to[j];
-    group.from.push_back(i++);
-    group.to.push_back(j++);
-    while (left != right) {
-      auto leftConstant = getConstant(left), rightConstant = getConstant(right);
-      bool growLeft = leftConstant && rightConstant ? *leftConstant < *rightConstant
-                                                    : i < from.size() && (from.size() - i) >= (to.size() - j);
-      if (growLeft && i < from.size()) {
-        left = simplifyExtent(left * from[i]);
-        group.from.push_back(i++);
-      } else if (j < to.size()) {
-        right = simplifyExtent(right * to[j]);
-        group.to.push_back(j++);
-      } else {
-        return {};
-      }
-    }
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
-/// reshape(transpose(x)) -> transpose(reshape(x)) where each group of merged or split axes lies together in x as well:
-/// the flattening of H and W before a transformer, and back.
-struct SinkThroughReshape : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
-    TransposeOp transpose = getSinkable(op.getX());
-    if (!transpose)
-      return failure();
-    Permutation p(transpose.getPermutation());
-    Exprs to = getExtents(op.getType());
-    llvm::SmallVector<ReshapeGroup> groups = groupAxes(getExtents(op.getX().getType()), to);
-    if (groups.empty())
-      return failure();
-    // Groups in the order of x's axes; within a group the axes must be consecutive there.
-    llvm::SmallVector<std::pair<int64_t, size_t>> order;
-    for (auto [index, group] : llvm::enumerate(groups)) {
-      for (size_t k = 1; k < group.from.size(); ++k)
-        if (p[group.from[k]] != p[group.from[k - 1]] + 1)
-          return failure();
-      order.emplace_back(p[group.from.front()], index);
-    }
-    llvm::sort(order);
-    Exprs innerExtents;
-    Permutation outer(to.size());
-    for (auto [axis, index] : order)
-      for (int64_t result : groups[index].to) {
-        outer[result] = innerExtents.size();
-        innerExtents.push_back(to[result]);
-      }
-    Value inner = rewriter.createOrFold<ReshapeOp>(
-        op.getLoc(), makeTensorType(innerExtents, op.getType().getElementType()), transpose.getX());
-    rewriter.replaceOp(op,
-                       rewriter.createOrFold<TransposeOp>(op.getLoc(), inner, rewriter.getDenseI64ArrayAttr(outer)));
-    return success();
-  }
-};
-
 struct PropagateChannelsLastPass : impl::PropagateChannelsLastPassBase<PropagateChannelsLastPass> {
   void runOnOperation() override {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<ConvToChannelsLast<ConvOp>, ConvToChannelsLast<ConvTransposeOp>, SinkThroughElementwise,
                  SinkThroughBroadcast, SinkThroughPool<MaxPoolOp>, SinkThroughPool<AvgPoolOp>, SinkThroughReduce,
                  SinkThroughAxisOp<SoftmaxOp>, SinkThroughAxisOp<LogSoftmaxOp>, SinkThroughConcat, SinkThroughPad,
-                 SinkThroughSlice, SinkThroughResize, SinkThroughReshape>(&getContext());
+                 SinkThroughSlice, SinkThroughResize>(&getContext());
+    populateSinkTransposeThroughReshape(patterns);
     if (mlir::failed(mlir::applyPatternsAndFoldGreedily(getOperation(), std::move(patterns)))) {
       getOperation()->emitError("layout propagation does not come to an end; this is a bug of tcc");
       signalPassFailure();

@@ -1,0 +1,138 @@
+//===- Match.cpp - looking through constants and broadcasts ----------------===//
+#include "ir/transforms/Match.h"
+
+#include "ir/ElementTypes.h"
+#include "ir/OpSupport.h"
+
+namespace tcc::ir {
+
+using mlir::Value;
+
+std::optional<double> getSplat(Value value) {
+  for (;;) {
+    mlir::Operation *op = value.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    if (auto cast = llvm::dyn_cast<CastOp>(op)) {
+      if (!llvm::isa<mlir::FloatType>(tensorType(cast.getX()).getElementType()) || !llvm::isa<mlir::FloatType>(cast.getType().getElementType()))
+        return std::nullopt;
+      value = cast.getX();
+    } else if (llvm::isa<BroadcastOp, ReshapeOp, TransposeOp>(op)) {
+      value = op->getOperand(0);
+    } else {
+      break;
+    }
+  }
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant || constant.getValue().getNumElements() == 0)
+    return std::nullopt;
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+  if (!dense)
+    return std::nullopt;
+  if (!dense.isSplat() && dense.getNumElements() > 64)
+    return std::nullopt;
+  std::optional<double> result;
+  for (mlir::Attribute element : dense.getValues<mlir::Attribute>()) {
+    double number;
+    if (auto real = llvm::dyn_cast<mlir::FloatAttr>(element))
+      number = real.getValueAsDouble();
+    else if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(element))
+      number = static_cast<double>(integer.getValue().getSExtValue());
+    else
+      return std::nullopt;
+    if (result && *result != number)
+      return std::nullopt;
+    result = number;
+    if (dense.isSplat())
+      break;
+  }
+  return result;
+}
+
+/// Extents other than 1, in order.
+static Exprs nonUnitExtents(mlir::Type type) {
+  Exprs result;
+  for (mlir::AffineExpr extent : getExtents(type))
+    if (getConstant(extent) != 1)
+      result.push_back(extent);
+  return result;
+}
+
+Value skipBroadcasts(Value value) {
+  for (;;) {
+    mlir::Operation *op = value.getDefiningOp();
+    if (llvm::isa_and_nonnull<BroadcastOp>(op) ||
+        (llvm::isa_and_nonnull<ReshapeOp>(op) && nonUnitExtents(op->getOperand(0).getType()) == nonUnitExtents(value.getType())))
+      value = op->getOperand(0);
+    else
+      return value;
+  }
+}
+
+std::optional<ChannelConstant> getChannelConstant(Value value) {
+  // Walk down while following where the one varying axis came from.
+  int64_t rank = rankOf(value);
+  Value below = value;
+  llvm::SmallVector<int64_t> outer(rank); // axis of `below` -> axis of `value`
+  for (int64_t axis = 0; axis < rank; ++axis)
+    outer[axis] = axis;
+  for (;;) {
+    mlir::Operation *op = below.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    if (auto broadcast = llvm::dyn_cast<BroadcastOp>(op)) {
+      outer.erase(outer.begin(), outer.begin() + (rankOf(below) - rankOf(broadcast.getX())));
+      below = broadcast.getX();
+    } else if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
+      // Only unit axes may come or go.
+      if (nonUnitExtents(reshape.getX().getType()) != nonUnitExtents(reshape.getType()))
+        return std::nullopt;
+      llvm::SmallVector<int64_t> positions, mapped(rankOf(reshape.getX()), -1);
+      for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getType())))
+        if (getConstant(extent) != 1)
+          positions.push_back(outer[axis]);
+      size_t next = 0;
+      for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getX().getType())))
+        if (getConstant(extent) != 1)
+          mapped[axis] = positions[next++];
+      outer = mapped;
+      below = reshape.getX();
+    } else if (auto transpose = llvm::dyn_cast<TransposeOp>(op)) {
+      llvm::SmallVector<int64_t> mapped(outer.size());
+      for (auto [position, axis] : llvm::enumerate(transpose.getPermutation()))
+        mapped[axis] = outer[position];
+      outer = mapped;
+      below = transpose.getX();
+    } else {
+      break;
+    }
+  }
+  auto constant = below.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  ChannelConstant result;
+  for (auto [axis, extent] : llvm::enumerate(tensorType(below).getShape())) {
+    if (extent == 1)
+      continue;
+    if (extent == 0 || result.axis >= 0)
+      return std::nullopt;
+    result.axis = outer[axis];
+  }
+  absl::StatusOr<Tensor> tensor = toTensor(constant.getValue());
+  if (!tensor.ok())
+    return std::nullopt;
+  result.elements = tensor->Reshaped({tensor->num_elements()});
+  return result;
+}
+
+Value otherOperand(mlir::Operation *op, Value one) {
+  if (op->getNumOperands() != 2)
+    return {};
+  if (op->getOperand(0) == one)
+    return op->getOperand(1);
+  if (op->getOperand(1) == one)
+    return op->getOperand(0);
+  return {};
+}
+
+} // namespace tcc::ir

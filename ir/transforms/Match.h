@@ -1,0 +1,30 @@
+//===- Match.h - looking through constants and broadcasts -------*- C++ -*-===//
+#pragma once
+
+#include <optional>
+
+#include "ir/Dialect.h"
+#include "ir/Extents.h"
+#include "runtime/tensor.h"
+
+namespace tcc::ir {
+
+/// The value of a floating-point or integer constant whose elements are all equal, seen through broadcasts, reshapes, transposes and casts
+/// between floating-point types.
+std::optional<double> getSplat(mlir::Value value);
+
+/// The value below broadcasts and the reshapes that only add or drop unit axes.
+mlir::Value skipBroadcasts(mlir::Value value);
+
+/// A constant that varies along at most one axis of `value`'s type: that axis (-1 for a splat) and the rank-1 constant's elements as a
+/// tensor of `value`'s element type (one element for a splat).
+struct ChannelConstant {
+  int64_t axis = -1;
+  Tensor elements;
+};
+std::optional<ChannelConstant> getChannelConstant(mlir::Value value);
+
+/// For a commutative binary op: the operand that is not `one`, or null if `one` is not an operand.
+mlir::Value otherOperand(mlir::Operation *op, mlir::Value one);
+
+} // namespace tcc::ir
