@@ -86,7 +86,9 @@ class TCC_Enum<string name, string text, list<I32EnumAttrCase> cases> : I32EnumA
   let cppNamespace = "::tcc::ir";
   let genSpecializedAttr = 0;
 }
-class TCC_EnumAttr<EnumAttrInfo info, string attrMnemonic> : EnumAttr<TCC_Dialect, info, attrMnemonic>;
+class TCC_EnumAttr<EnumAttrInfo info, string attrMnemonic> : EnumAttr<TCC_Dialect, info, attrMnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 // The case strings are what reference kernels read.
 def TCC_ReduceKindEnum : TCC_Enum<"ReduceKind", "combiner of a reduction", [

@@ -33,7 +33,8 @@ std::optional<Channels> channelsOf(Operation *op) {
   return std::nullopt;
 }
 
-/// The linear op below reshapes that keep the channel axis whole and last or in place: `(x W) reshaped` scales like `x W`.
+/// The linear op below reshapes that keep the channel axis whole and last or in place: `(x W) reshaped` scales like `x
+/// W`.
 Operation *linearBelow(Value value, int64_t &axis) {
   for (;;) {
     Operation *op = value.getDefiningOp();
@@ -52,7 +53,8 @@ Operation *linearBelow(Value value, int64_t &axis) {
 }
 
 /// weights * factor along `axis`, in the weights' element type.
-mlir::FailureOr<mlir::ElementsAttr> scaleWeights(mlir::MLIRContext *context, const Tensor &weights, const Tensor &factor, int64_t axis) {
+mlir::FailureOr<mlir::ElementsAttr> scaleWeights(mlir::MLIRContext *context, const Tensor &weights,
+                                                 const Tensor &factor, int64_t axis) {
   Dims strides(weights.rank(), 0);
   if (factor.num_elements() > 1)
     strides[axis] = 1;
@@ -120,7 +122,8 @@ struct FoldScale : mlir::OpRewritePattern<MulOp> {
     return mlir::failure();
   }
 
-  /// Whether `value` is a linear op with constant weights whose output channels are on `axis` (-1: any), read by nothing else.
+  /// Whether `value` is a linear op with constant weights whose output channels are on `axis` (-1: any), read by
+  /// nothing else.
   static bool isFoldable(Value value, int64_t axis) {
     int64_t at = axis < 0 ? rankOf(value) - 1 : axis;
     Operation *linear = linearBelow(value, at);

@@ -14,7 +14,8 @@ std::optional<double> getSplat(Value value) {
     if (!op)
       return std::nullopt;
     if (auto cast = llvm::dyn_cast<CastOp>(op)) {
-      if (!llvm::isa<mlir::FloatType>(tensorType(cast.getX()).getElementType()) || !llvm::isa<mlir::FloatType>(cast.getType().getElementType()))
+      if (!llvm::isa<mlir::FloatType>(tensorType(cast.getX()).getElementType()) ||
+          !llvm::isa<mlir::FloatType>(cast.getType().getElementType()))
         return std::nullopt;
       value = cast.getX();
     } else if (llvm::isa<BroadcastOp, ReshapeOp, TransposeOp>(op)) {
@@ -62,7 +63,8 @@ Value skipBroadcasts(Value value) {
   for (;;) {
     mlir::Operation *op = value.getDefiningOp();
     if (llvm::isa_and_nonnull<BroadcastOp>(op) ||
-        (llvm::isa_and_nonnull<ReshapeOp>(op) && nonUnitExtents(op->getOperand(0).getType()) == nonUnitExtents(value.getType())))
+        (llvm::isa_and_nonnull<ReshapeOp>(op) &&
+         nonUnitExtents(op->getOperand(0).getType()) == nonUnitExtents(value.getType())))
       value = op->getOperand(0);
     else
       return value;

@@ -9,15 +9,15 @@
 
 namespace tcc::ir {
 
-/// The value of a floating-point or integer constant whose elements are all equal, seen through broadcasts, reshapes, transposes and casts
-/// between floating-point types.
+/// The value of a floating-point or integer constant whose elements are all equal, seen through broadcasts, reshapes,
+/// transposes and casts between floating-point types.
 std::optional<double> getSplat(mlir::Value value);
 
 /// The value below broadcasts and the reshapes that only add or drop unit axes.
 mlir::Value skipBroadcasts(mlir::Value value);
 
-/// A constant that varies along at most one axis of `value`'s type: that axis (-1 for a splat) and the rank-1 constant's elements as a
-/// tensor of `value`'s element type (one element for a splat).
+/// A constant that varies along at most one axis of `value`'s type: that axis (-1 for a splat) and the rank-1
+/// constant's elements as a tensor of `value`'s element type (one element for a splat).
 struct ChannelConstant {
   int64_t axis = -1;
   Tensor elements;

@@ -73,7 +73,8 @@ struct RecognizeAttention : mlir::OpRewritePattern<MatmulOp> {
       return mlir::failure();
     Value probabilities = stripNanGuard(op.getA());
     auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
-    if (!softmax || softmax.getAxis() != 3 || !isInteriorOf(probabilities, op.getResult()) || (op.getA() != probabilities && !op.getA().hasOneUse()))
+    if (!softmax || softmax.getAxis() != 3 || !isInteriorOf(probabilities, op.getResult()) ||
+        (op.getA() != probabilities && !op.getA().hasOneUse()))
       return mlir::failure();
     Value scores = softmax.getX();
     if (!scores.hasOneUse())
@@ -94,7 +95,8 @@ struct RecognizeAttention : mlir::OpRewritePattern<MatmulOp> {
       if (getSplat(mask) == 0.0)
         mask = {};
     } else if (auto select = scores.getDefiningOp<SelectOp>()) {
-      // where(mask, scores, -inf): the bool mask of the op. A finite filler weighs in when every key is excluded, so it does not match.
+      // where(mask, scores, -inf): the bool mask of the op. A finite filler weighs in when every key is excluded, so it
+      // does not match.
       auto filler = getSplat(select.getB());
       if (!filler || !std::isinf(*filler) || *filler > 0 || !isScores(select.getA()))
         return mlir::failure();
@@ -106,8 +108,10 @@ struct RecognizeAttention : mlir::OpRewritePattern<MatmulOp> {
       return mlir::failure();
     Value q = stripScale(dot.getA(), scale), keyTransposed = stripScale(dot.getB(), scale);
     // Below a scale the transpose may stand on either side; the op wants k as [B, H, T, D], and two transposes cancel.
-    Value k = rewriter.createOrFold<TransposeOp>(op.getLoc(), keyTransposed, rewriter.getDenseI64ArrayAttr({0, 1, 3, 2}));
-    rewriter.replaceOpWithNewOp<AttentionOp>(op, q, k, op.getB(), mask, rewriter.getF64FloatAttr(scale), rewriter.getBoolAttr(false));
+    Value k =
+        rewriter.createOrFold<TransposeOp>(op.getLoc(), keyTransposed, rewriter.getDenseI64ArrayAttr({0, 1, 3, 2}));
+    rewriter.replaceOpWithNewOp<AttentionOp>(op, q, k, op.getB(), mask, rewriter.getF64FloatAttr(scale),
+                                             rewriter.getBoolAttr(false));
     return mlir::success();
   }
 };

@@ -107,7 +107,8 @@ std::optional<RootMeanSquare> matchInverseRoot(Value value) {
   return sqrt ? matchRoot(sqrt.getX()) : std::nullopt;
 }
 
-/// The normalised value of `op` (x times inverse root, or x divided by root): x and the statistics, where they agree on x.
+/// The normalised value of `op` (x times inverse root, or x divided by root): x and the statistics, where they agree on
+/// x.
 std::optional<RootMeanSquare> matchNormalised(Operation *op) {
   if (auto mul = llvm::dyn_cast<MulOp>(op)) {
     for (int side : {0, 1})
@@ -132,10 +133,12 @@ template <typename Op> struct Recognize : mlir::OpRewritePattern<Op> {
     // x - mean(x) over the same axes: layer normalisation of x.
     if (auto sub = match->of.getDefiningOp<SubOp>())
       if (auto mean = matchMean(sub.getB()); mean && mean->of == sub.getA() && mean->axis == match->axis) {
-        rewriter.replaceOpWithNewOp<LayerNormOp>(op, sub.getA(), rewriter.getI64IntegerAttr(match->axis), rewriter.getF64FloatAttr(match->epsilon));
+        rewriter.replaceOpWithNewOp<LayerNormOp>(op, sub.getA(), rewriter.getI64IntegerAttr(match->axis),
+                                                 rewriter.getF64FloatAttr(match->epsilon));
         return mlir::success();
       }
-    rewriter.replaceOpWithNewOp<RmsNormOp>(op, match->of, rewriter.getI64IntegerAttr(match->axis), rewriter.getF64FloatAttr(match->epsilon));
+    rewriter.replaceOpWithNewOp<RmsNormOp>(op, match->of, rewriter.getI64IntegerAttr(match->axis),
+                                           rewriter.getF64FloatAttr(match->epsilon));
     return mlir::success();
   }
 };

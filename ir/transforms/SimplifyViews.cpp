@@ -70,6 +70,8 @@ struct SimplifyViewsPass : impl::SimplifyViewsPassBase<SimplifyViewsPass> {
 
 } // namespace
 
-void populateSinkTransposeThroughReshape(mlir::RewritePatternSet &patterns) { patterns.add<SinkThroughReshape>(patterns.getContext()); }
+void populateSinkTransposeThroughReshape(mlir::RewritePatternSet &patterns) {
+  patterns.add<SinkThroughReshape>(patterns.getContext());
+}
 
 } // namespace tcc::ir

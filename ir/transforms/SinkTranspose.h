@@ -5,8 +5,8 @@
 
 namespace tcc::ir {
 
-/// reshape(transpose(x)) -> transpose(reshape(x)) where each group of merged or split axes lies together in x as well: the
-/// flattening of H and W before a transformer, the heads of attention, and back.
+/// reshape(transpose(x)) -> transpose(reshape(x)) where each group of merged or split axes lies together in x as well:
+/// the flattening of H and W before a transformer, the heads of attention, and back.
 void populateSinkTransposeThroughReshape(mlir::RewritePatternSet &patterns);
 
 } // namespace tcc::ir
