@@ -45,16 +45,6 @@ RankedTensorType withElementType(RankedTensorType type, mlir::Type elementType) 
   return RankedTensorType::get(type.getShape(), elementType, type.getEncoding());
 }
 
-AffineExpr simplifyExtent(AffineExpr expr) {
-  // Symbols of any position: simplification only needs a bound on them.
-  unsigned symbols = 0;
-  expr.walk([&](AffineExpr e) {
-    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(e))
-      symbols = std::max(symbols, symbol.getPosition() + 1);
-  });
-  return mlir::simplifyAffineExpr(expr, /*numDims=*/0, symbols);
-}
-
 std::optional<int64_t> getConstant(AffineExpr expr) {
   if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
     return constant.getValue();
@@ -142,10 +132,12 @@ Range rangeOf(AffineExpr expr, mlir::ArrayAttr symbols) {
 
 } // namespace
 
+std::pair<int64_t, int64_t> getValueRange(AffineExpr expr, mlir::ArrayAttr symbols) { return rangeOf(expr, symbols); }
+
 std::pair<int64_t, int64_t> getRange(AffineExpr expr, mlir::ArrayAttr symbols) {
   Range range = rangeOf(expr, symbols);
   // Extents are never negative.
-  return {std::max<int64_t>(range.first, 0), range.second};
+  return {std::max<int64_t>(range.first, 0), std::max<int64_t>(range.second, 0)};
 }
 
 mlir::ArrayAttr getSymbols(mlir::Operation *op) {

@@ -30,7 +30,8 @@ mlir::RankedTensorType makeTensorType(mlir::MLIRContext *context, llvm::ArrayRef
 /// The same extents with another element type.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
 
-/// Canonical form of an expression over symbols.
+/// Canonical form of an expression over symbols: equal polynomials become equal expressions, exact divisions are
+/// carried out. Divisors count as positive.
 mlir::AffineExpr simplifyExtent(mlir::AffineExpr expr);
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
 /// Product of expressions (1 for none).
@@ -38,6 +39,9 @@ mlir::AffineExpr product(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Affine
 /// An inclusive range [min, max] of an extent, from the ranges in the function's tcc.symbols (min 0, max INT64_MAX
 /// where unknown).
 std::pair<int64_t, int64_t> getRange(mlir::AffineExpr expr, mlir::ArrayAttr symbols);
+
+/// The same of any expression, which may be negative.
+std::pair<int64_t, int64_t> getValueRange(mlir::AffineExpr expr, mlir::ArrayAttr symbols);
 
 /// tcc.symbols of the enclosing function (empty array if none).
 mlir::ArrayAttr getSymbols(mlir::Operation *op);

@@ -25,7 +25,7 @@ class TCC_Test<string mnemonic, string text> : TCC_InferredOp<mnemonic, [Element
 }
 
 def TCC_AbsOp : TCC_Unary<"abs", "absolute value; the smallest signed integer wraps to itself">;
-def TCC_NegOp : TCC_Unary<"neg", "negation; integers wrap">;
+def TCC_NegOp : TCC_Unary<"neg", "negation; integers wrap"> { let hasFolder = 1; }
 def TCC_SignOp : TCC_Unary<"sign", "-1, 0 or 1; NaN stays NaN">;
 def TCC_CeilOp : TCC_Unary<"ceil", "smallest integer not below">;
 def TCC_FloorOp : TCC_Unary<"floor", "largest integer not above">;
@@ -52,7 +52,7 @@ def TCC_AcoshOp : TCC_Unary<"acosh", "inverse hyperbolic cosine">;
 def TCC_AtanhOp : TCC_Unary<"atanh", "inverse hyperbolic tangent">;
 def TCC_ErfOp : TCC_Unary<"erf", "error function">;
 def TCC_SigmoidOp : TCC_Unary<"sigmoid", "1 / (1 + exp(-x)), without overflow">;
-def TCC_NotOp : TCC_Unary<"not", "complement: logical for bool, bitwise for integers">;
+def TCC_NotOp : TCC_Unary<"not", "complement: logical for bool, bitwise for integers"> { let hasFolder = 1; }
 
 def TCC_IsNanOp : TCC_Test<"is_nan", "whether an element is NaN">;
 def TCC_IsInfOp : TCC_InferredOp<"is_inf", [Elementwise]> {
@@ -61,18 +61,18 @@ def TCC_IsInfOp : TCC_InferredOp<"is_inf", [Elementwise]> {
   let results = (outs TCC_BoolTensor:$y);
 }
 
-def TCC_AddOp : TCC_Binary<"add", "sum; integers wrap", [Commutative]>;
-def TCC_SubOp : TCC_Binary<"sub", "difference; integers wrap">;
-def TCC_MulOp : TCC_Binary<"mul", "product; integers wrap", [Commutative]>;
-def TCC_DivOp : TCC_Binary<"div", "quotient; integers truncate towards zero, by zero gives 0, MIN / -1 gives MIN">;
+def TCC_AddOp : TCC_Binary<"add", "sum; integers wrap", [Commutative]> { let hasFolder = 1; }
+def TCC_SubOp : TCC_Binary<"sub", "difference; integers wrap"> { let hasFolder = 1; }
+def TCC_MulOp : TCC_Binary<"mul", "product; integers wrap", [Commutative]> { let hasFolder = 1; }
+def TCC_DivOp : TCC_Binary<"div", "quotient; integers truncate towards zero, by zero gives 0, MIN / -1 gives MIN"> { let hasFolder = 1; }
 def TCC_ModOp : TCC_Binary<"mod", "remainder with the sign of the divisor (Python, floor); integers: by zero gives 0">;
 def TCC_FmodOp : TCC_Binary<"fmod", "remainder with the sign of the dividend (C); integers: by zero gives 0">;
-def TCC_PowOp : TCC_Binary<"pow", "a to the b; integers by repeated multiplication, wrapping">;
+def TCC_PowOp : TCC_Binary<"pow", "a to the b; integers by repeated multiplication, wrapping"> { let hasFolder = 1; }
 def TCC_Atan2Op : TCC_Binary<"atan2", "angle of (b, a)">;
-def TCC_MaxOp : TCC_Binary<"max", "larger; NaN if either is NaN", [Commutative]>;
-def TCC_MinOp : TCC_Binary<"min", "smaller; NaN if either is NaN", [Commutative]>;
-def TCC_AndOp : TCC_Binary<"and", "logical for bool, bitwise for integers", [Commutative]>;
-def TCC_OrOp : TCC_Binary<"or", "logical for bool, bitwise for integers", [Commutative]>;
+def TCC_MaxOp : TCC_Binary<"max", "larger; NaN if either is NaN", [Commutative]> { let hasFolder = 1; }
+def TCC_MinOp : TCC_Binary<"min", "smaller; NaN if either is NaN", [Commutative]> { let hasFolder = 1; }
+def TCC_AndOp : TCC_Binary<"and", "logical for bool, bitwise for integers", [Commutative]> { let hasFolder = 1; }
+def TCC_OrOp : TCC_Binary<"or", "logical for bool, bitwise for integers", [Commutative]> { let hasFolder = 1; }
 def TCC_XorOp : TCC_Binary<"xor", "logical for bool, bitwise for integers", [Commutative]>;
 def TCC_ShiftLeftOp : TCC_Binary<"shift_left", "bits to the left; by the width or more gives 0">;
 def TCC_ShiftRightOp : TCC_Binary<"shift_right", "bits to the right, arithmetic for signed types; by the width or more as by width - 1 (signed), 0 (unsigned)">;
@@ -86,6 +86,7 @@ def TCC_SelectOp : TCC_InferredOp<"select", [Elementwise]> {
   let summary = "a where the condition holds, else b";
   let arguments = (ins TCC_BoolTensor:$condition, TCC_Tensor:$a, TCC_Tensor:$b);
   let results = (outs TCC_Tensor:$y);
+  let hasFolder = 1;
 }
 def TCC_CastOp : TCC_TensorOp<"cast", [Elementwise]> {
   let summary = "conversion of the element type; extents stay";
@@ -95,11 +96,15 @@ def TCC_CastOp : TCC_TensorOp<"cast", [Elementwise]> {
   }];
   let arguments = (ins TCC_Tensor:$x, DefaultValuedAttr<BoolAttr, "true">:$saturate);
   let results = (outs TCC_Tensor:$y);
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 def TCC_BitcastOp : TCC_TensorOp<"bitcast", [Elementwise]> {
   let summary = "the same bits as another type of the same width";
   let arguments = (ins TCC_Tensor:$x);
   let results = (outs TCC_Tensor:$y);
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 #endif

@@ -27,7 +27,20 @@ OpFoldResult ExtentsOp::fold(FoldAdaptor) {
   auto constants = getValue().getConstants();
   if (!constants)
     return getValueAttr();
-  return mlir::DenseIntElementsAttr::get(llvm::cast<mlir::RankedTensorType>(getType()), *constants);
+  auto type = llvm::cast<mlir::RankedTensorType>(getType());
+  llvm::SmallVector<llvm::APInt> values;
+  for (int64_t constant : *constants)
+    values.push_back(llvm::APInt(64, constant, /*isSigned=*/true).trunc(type.getElementTypeBitWidth()));
+  return mlir::DenseElementsAttr::get(type, values);
+}
+LogicalResult ExtentsOp::verify() {
+  auto type = llvm::cast<mlir::RankedTensorType>(getType());
+  if (!type.hasStaticShape() || type.getElementTypeBitWidth() < 32 || type.getElementTypeBitWidth() > 64)
+    return emitOpError("needs a result of static extents and of 32 or 64 bit integers");
+  if (type.getNumElements() != static_cast<int64_t>(getValue().getExprs().size()))
+    return emitOpError() << "lists " << getValue().getExprs().size() << " values for " << type.getNumElements()
+                         << " elements";
+  return success();
 }
 
 //===- Views --------------------------------------------------------------------===//

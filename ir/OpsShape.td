@@ -17,10 +17,15 @@ def TCC_StringConstantOp : TCC_Op<"string_constant", [Pure]> {
   let results = (outs TCC_Tensor:$y);
 }
 def TCC_ExtentsOp : TCC_Op<"extents", [Pure, ConstantLike]> {
-  let summary = "symbol expressions as an int64 tensor of rank 0 or 1 (what Shape gives)";
+  let summary = "symbol expressions as a small integer tensor (what Shape gives, and what is computed from it)";
+  let description = [{
+    The elements in row-major order; the tensor's extents are static, its element type is i32 or wider.
+    Example: `%s = tcc.extents {value = #tcc.extents<s0, 768>} : () -> tensor<2xi64>`.
+  }];
   let arguments = (ins TCC_Extents:$value);
   let results = (outs TCC_IntTensor:$y);
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 def TCC_ReshapeOp : TCC_TensorOp<"reshape"> {
   let summary = "the same elements in row-major order with other extents";
