@@ -34,10 +34,7 @@ if(TCC_SANITIZE)
 endif()
 
 # Python runs test helpers only; scripts/build passes the one with the wheels of scripts/requirements.txt.
-set(TCC_PYTHON "" CACHE FILEPATH "Python with the wheels of scripts/requirements.txt")
-if(NOT TCC_PYTHON)
-  find_program(TCC_PYTHON NAMES python3)
-endif()
+find_program(TCC_PYTHON NAMES python3 DOC "Python with the wheels of scripts/requirements.txt")
 
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
