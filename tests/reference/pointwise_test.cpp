@@ -118,7 +118,7 @@ TEST(Pointwise, SignAndTests) {
   ExpectNear(Eval("sign", {Floats({4}, {-3, 0, kInf, kNan})}), {-1, 0, 1, kNan});
   EXPECT_EQ(Values(Eval("is_nan", {Floats({3}, {1, kNan, kInf})})), Numbers({0, 1, 0}));
   EXPECT_EQ(Values(Eval("is_inf", {Floats({3}, {kInf, -kInf, kNan})},
-                       {{"detect_negative", int64_t{0}}, {"detect_positive", int64_t{1}}})),
+                        {{"detect_negative", int64_t{0}}, {"detect_positive", int64_t{1}}})),
             Numbers({1, 0, 0}));
   EXPECT_EQ(Values(Eval("is_nan", {Typed(DType::kBF16, {2}, {1, kNan})})), Numbers({0, 1}));
 }
@@ -187,7 +187,7 @@ TEST(Compare, EveryPredicate) {
   const Tensor big = Longs({1}, {(int64_t{1} << 53) + 1}), near = Longs({1}, {int64_t{1} << 53});
   EXPECT_EQ(Values(Eval("compare", {big, near}, {{"predicate", std::string("gt")}})), Numbers({1}));
   EXPECT_EQ(Values(Eval("compare", {Make<std::string>({2}, {"a", "b"}), Make<std::string>({2}, {"a", "c"})},
-                       {{"predicate", std::string("eq")}})),
+                        {{"predicate", std::string("eq")}})),
             Numbers({1, 0}));
 }
 

@@ -93,14 +93,14 @@ inline absl::StatusOr<std::vector<Tensor>> Try(std::string_view op, std::vector<
   return kernel(Call{inputs, attributes, results});
 }
 inline std::vector<Tensor> EvalAll(std::string_view op, std::vector<Tensor> inputs, const Attributes& attributes = {},
-                                  std::vector<TensorType> results = {}) {
+                                   std::vector<TensorType> results = {}) {
   auto outputs = Try(op, std::move(inputs), attributes, std::move(results));
   EXPECT_TRUE(outputs.ok()) << outputs.status();
   if (!outputs.ok()) return {Tensor::Scalar(0.f), Tensor::Scalar(0.f), Tensor::Scalar(0.f), Tensor::Scalar(0.f)};
   return *outputs;
 }
 inline Tensor Eval(std::string_view op, std::vector<Tensor> inputs, const Attributes& attributes = {},
-                  std::vector<TensorType> results = {}) {
+                   std::vector<TensorType> results = {}) {
   return EvalAll(op, std::move(inputs), attributes, std::move(results))[0];
 }
 inline std::string ErrorOf(std::string_view op, std::vector<Tensor> inputs, const Attributes& attributes = {},
