@@ -1,0 +1,237 @@
+#include "runtime/package.h"
+
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+#include "runtime/cpu_features.h"
+#include "runtime/hash.h"
+#include "runtime/plan_json.h"
+#include "runtime/signature_json.h"
+#include "runtime/status.h"
+
+namespace tcc {
+namespace {
+
+using Json = nlohmann::json;
+constexpr int64_t kSlack = 64;  // behind constants, see package_builder.cpp
+
+}  // namespace
+
+absl::Status CheckTarget(const CodeTarget& target) {
+  if (target.kind != "cpu") {
+    return absl::FailedPreconditionError(absl::StrCat("made for '", target.kind, "', which this runtime does not run"));
+  }
+  if (target.arch != HostArch()) {
+    return absl::FailedPreconditionError(absl::StrCat("made for ", target.arch, ", this machine is ",
+                                                      std::string(HostArch()), ": compile for this machine"));
+  }
+  const std::vector<std::string> missing = MissingCpuFeatures(target.features);
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("made for a CPU with ", absl::StrJoin(missing, ", "),
+                                                    ", which this machine lacks: compile for this machine"));
+}
+
+class PackageReader {
+ public:
+  explicit PackageReader(Package& package) : package_(package) {}
+
+  absl::Status Read() {
+    TCC_ASSIGN_OR_RETURN(package_.zip_, ZipReader::Open(package_.file_->bytes()));
+    if (!package_.zip_.Has("manifest.json"))
+      return absl::InvalidArgumentError("not a tcc package: it has no manifest.json");
+    TCC_ASSIGN_OR_RETURN(const std::string_view text, package_.zip_.CheckedBytes("manifest.json"));
+    const Json manifest = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+    if (manifest.is_discarded()) return absl::InvalidArgumentError("manifest: not JSON");
+    TCC_RETURN_IF_ERROR(CheckVersions(manifest));
+    package_.tcc_version_ = reader_.String(manifest, "tcc");
+    package_.options_ = Texts(manifest, "options");
+    package_.entries_ = reader_.List(manifest, "specialisations", [&](const Json& json) { return ReadEntry(json); });
+    if (package_.entries_.empty()) reader_.Fail("no specialisations");
+    TCC_RETURN_IF_ERROR(reader_.status("manifest"));
+    return damage_;
+  }
+
+ private:
+  absl::Status CheckVersions(const Json& manifest) {
+    const std::vector<int64_t> format = reader_.Ints(manifest, "format");
+    const int64_t abi = reader_.Int(manifest, "kernel_abi");
+    if (reader_.ok() && format.size() != 2) reader_.Fail("format is not [major, minor]");
+    TCC_RETURN_IF_ERROR(reader_.status("manifest"));
+    if (format[0] != kPackageMajor || format[1] > kPackageMinor || abi != kKernelAbiVersion) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "package format ", format[0], ".", format[1], ", kernel ABI ", abi, "; this tcc reads ", kPackageMajor, ".",
+          kPackageMinor, ", kernel ABI ", kKernelAbiVersion, ": compile the model again, or use the tcc that made it"));
+    }
+    return absl::OkStatus();
+  }
+
+  std::map<std::string, std::string> Texts(const Json& object, const char* name) {
+    const JsonReader::Scope scope(reader_, name);
+    std::map<std::string, std::string> texts;
+    const Json& json = reader_.Field(object, name);
+    if (!json.is_object()) {
+      reader_.Fail("expected an object");
+      return texts;
+    }
+    for (const auto& [key, value] : json.items()) texts[key] = reader_.AsString(value);
+    return texts;
+  }
+
+  // The bytes of an entry that the manifest describes, verified.
+  std::string_view Checked(const Json& object, const char* name) {
+    const JsonReader::Scope scope(reader_, name);
+    const Json& json = reader_.Field(object, name);
+    const std::string entry = reader_.String(json, "entry"), hash = reader_.String(json, "xxh128");
+    const int64_t size = reader_.Int(json, "bytes", 0);
+    if (!reader_.ok()) return {};
+    const absl::StatusOr<std::string_view> bytes = package_.zip_.Bytes(entry);
+    if (!bytes.ok() || static_cast<int64_t>(bytes->size()) != size || Hash128(*bytes) != hash) {
+      if (damage_.ok())
+        damage_ = absl::InvalidArgumentError(absl::StrCat("package: entry '", entry, "' is missing or corrupt"));
+      return {};
+    }
+    return *bytes;
+  }
+
+  Package::Entry ReadEntry(const Json& json) {
+    Package::Entry entry;
+    {
+      const JsonReader::Scope scope(reader_, "signature");
+      entry.signature = SignatureFromJson(reader_, reader_.Field(json, "signature"));
+    }
+    {
+      const JsonReader::Scope scope(reader_, "target");
+      const Json& target = reader_.Field(json, "target");
+      entry.target = {reader_.String(target, "kind"), reader_.String(target, "arch"), reader_.String(target, "name"),
+                      reader_.Strings(target, "features")};
+    }
+    entry.info = Texts(json, "info");
+    entry.plan = Checked(json, "plan");
+    if (JsonReader::Has(json, "code")) entry.code = Checked(json, "code");
+    if (JsonReader::Has(json, "constants")) {
+      const JsonReader::Scope scope(reader_, "constants");
+      const Json& constants = reader_.Field(json, "constants");
+      entry.constants_hash = reader_.String(constants, "xxh128");
+      entry.constants_bytes = reader_.Int(constants, "bytes", 1, int64_t{1} << 56);
+      entry.stored = reader_.Bool(constants, "stored");
+      // The hash becomes a file name.
+      if (reader_.ok() && !IsHash128(entry.constants_hash)) reader_.Fail("not a hash");
+      if (reader_.ok() && !entry.stored) {
+        const auto bytes = package_.zip_.Bytes(absl::StrCat("constants/", entry.constants_hash, ".bin"));
+        if (!bytes.ok() || static_cast<int64_t>(bytes->size()) != entry.constants_bytes + kSlack) {
+          reader_.Fail("the entry is missing, or of another size");
+        }
+      }
+    }
+    return entry;
+  }
+
+  Package& package_;
+  JsonReader reader_;
+  absl::Status damage_;
+};
+
+absl::StatusOr<std::shared_ptr<const Package>> Package::Open(const std::string& path, const OpenOptions& options) {
+  std::shared_ptr<Package> package(new Package);
+  package->path_ = path;
+  package->constant_store_ = options.constant_store;
+  TCC_ASSIGN_OR_RETURN(package->file_, MappedFile::Open(path));
+  TCC_RETURN_IF_ERROR(WithContext(path, PackageReader(*package).Read()));
+  for (int i = 0; i < package->size(); ++i) {
+    const std::string file = package->constants_file(i);
+    struct stat info;
+    if (file.empty()) continue;
+    if (stat(file.c_str(), &info) != 0 || info.st_size != package->constants_bytes(i) + kSlack) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": its constants are not in the constant store (", file, ")"));
+    }
+  }
+  return std::shared_ptr<const Package>(std::move(package));
+}
+
+std::string Package::constants_file(int i) const {
+  const Entry& entry = entries_[static_cast<size_t>(i)];
+  return entry.stored ? absl::StrCat(constant_store_, "/", entry.constants_hash, ".bin") : "";
+}
+
+absl::StatusOr<int> Package::Select(absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols, int first) const {
+  std::vector<std::string> reasons;
+  absl::Status last;
+  for (int i = first; i < size(); ++i) {
+    last = CheckTarget(target(i));
+    if (last.ok()) last = CheckGuards(signature(i), inputs, symbols);
+    if (last.ok()) return i;
+    reasons.push_back(std::string(last.message()));
+  }
+  if (reasons.size() == 1) return last;
+  return absl::InvalidArgumentError(
+      absl::StrCat("no specialisation of ", path_, " fits: ", absl::StrJoin(reasons, "; ")));
+}
+
+absl::StatusOr<Plan> Package::ReadPlan(int i) const {
+  absl::StatusOr<Plan> plan = PlanFromJson(entries_[static_cast<size_t>(i)].plan);
+  if (!plan.ok()) return WithContext(path_, plan.status());
+  const Signature& declared = signature(i);
+  if (plan->inputs.size() != declared.inputs.size() || plan->outputs.size() != declared.outputs.size() ||
+      plan->symbol_registers.size() != declared.symbols.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": plan and signature differ in inputs, outputs or symbols"));
+  }
+  return plan;
+}
+
+absl::StatusOr<Package::Constants> Package::MapConstants(const Entry& entry) const {
+  if (entry.constants_hash.empty()) return Constants{};
+  const auto size = static_cast<size_t>(entry.constants_bytes);
+  if (!entry.stored) {
+    TCC_ASSIGN_OR_RETURN(const std::string_view bytes,
+                         zip_.Bytes(absl::StrCat("constants/", entry.constants_hash, ".bin")));
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % 64 != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(path_, ": constants are not aligned (was it zipped again?)"));
+    }
+    return Constants{file_, bytes.substr(0, size)};
+  }
+  TCC_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                       MappedFile::Open(absl::StrCat(constant_store_, "/", entry.constants_hash, ".bin")));
+  if (file->bytes().size() != size + kSlack)
+    return absl::InvalidArgumentError("constant store: a file of another size");
+  return Constants{file, file->bytes().substr(0, size)};
+}
+
+absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared_ptr<const Package> package, int i,
+                                                                     const PreparedPlan::Options& options) {
+  const Entry& entry = package->entries_[static_cast<size_t>(i)];
+  TCC_RETURN_IF_ERROR(WithContext(package->path_, CheckTarget(entry.target)));
+  TCC_ASSIGN_OR_RETURN(Plan plan, package->ReadPlan(i));
+  std::shared_ptr<const CodeObject> code;
+  if (!entry.code.empty()) {
+    TCC_ASSIGN_OR_RETURN(code, CodeObject::Load(entry.code, absl::StrCat(package->path_, "#", i)));
+  }
+  TCC_ASSIGN_OR_RETURN(Constants constants, package->MapConstants(entry));
+  const std::string_view bytes = constants.bytes;
+  std::shared_ptr<const void> owner =
+      std::make_shared<std::pair<std::shared_ptr<const Package>, Constants>>(package, constants);
+  return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(owner), options);
+}
+
+absl::Status Package::VerifyConstants() const {
+  for (const Entry& entry : entries_) {
+    TCC_ASSIGN_OR_RETURN(const Constants constants, MapConstants(entry));
+    if (!entry.constants_hash.empty() && Hash128(constants.bytes) != entry.constants_hash) {
+      return absl::InvalidArgumentError(absl::StrCat(path_, ": constants ", entry.constants_hash, " are corrupt"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string_view> Package::Dump(const std::string& name) const {
+  return zip_.CheckedBytes(absl::StrCat("dump/", name));
+}
+
+std::vector<std::string> Package::DumpNames() const {
+  std::vector<std::string> names;
+  for (const std::string& name : zip_.Names()) {
+    if (name.rfind("dump/", 0) == 0) names.push_back(name.substr(5));
+  }
+  return names;
+}
+
+}  // namespace tcc
