@@ -1,0 +1,161 @@
+//===- Schedule.cpp -------------------------------------------------------===//
+#include "codegen/cpu/gemm/Schedule.h"
+
+#include "ir/Extents.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tcc::codegen::gemm {
+
+Type storageType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(element.getContext(), integer.getWidth());
+  return element;
+}
+
+Type accumulationType(Type element) {
+  if (isa<FloatType>(element))
+    return element.getIntOrFloatBitWidth() < 32 ? Type(Float32Type::get(element.getContext())) : element;
+  return IntegerType::get(element.getContext(), std::max(32u, element.getIntOrFloatBitWidth()));
+}
+
+int64_t grainOf(double itemFlops) {
+  // Some 10 microseconds of one core.
+  return std::max<int64_t>(1, static_cast<int64_t>(1e6 / std::max(1.0, itemFlops)));
+}
+
+Machine machineOf(const CpuDescription &cpu) {
+  return {cpu.vectorBits, cpu.numVectorRegisters, cpu.l1Bytes, cpu.l2Bytes};
+}
+
+static bool supportedElement(Type element) {
+  return isa<Float32Type, Float64Type, Float16Type, BFloat16Type>(element) ||
+         (isa<IntegerType>(element) && llvm::is_contained({8u, 16u, 32u, 64u}, element.getIntOrFloatBitWidth()));
+}
+
+static bool supported(const TemplateKernel &kernel) {
+  // Bools are fine in prologue and epilogue, not in the product; nor are types without arithmetic.
+  for (Value operand : kernel.op->getOperands().take_front(2))
+    if (!supportedElement(cast<RankedTensorType>(operand.getType()).getElementType()))
+      return false;
+  if (!supportedElement(kernel.resultElement()))
+    return false;
+  for (BlockArgument argument : kernel.kernel.getBody().getArguments()) {
+    Type element = cast<RankedTensorType>(argument.getType()).getElementType();
+    if (!supportedElement(element) && !element.isInteger(1))
+      return false;
+  }
+  if (isa<ir::ConvOp, ir::ConvTransposeOp>(kernel.op))
+    return canScheduleConv(kernel);
+  if (isa<ir::AttentionOp>(kernel.op))
+    return canScheduleAttention(kernel);
+  return true;
+}
+
+bool canSchedule(ir::KernelOp kernel) {
+  auto found = TemplateKernel::analyze(kernel);
+  return found && supported(*found);
+}
+
+FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, const ScheduleOptions &options,
+                               Backend &backend) {
+  auto found = TemplateKernel::analyze(kernel);
+  if (!found || !supported(*found))
+    return kernel.emitError(
+        "no CPU schedule for this kernel: its template op, or an op fused with it, is of a form that the "
+        "templates do not know");
+  KernelBuilder builder(*found, constants, options, backend);
+  if (isa<ir::MatmulOp>(found->op))
+    return scheduleMatmul(builder);
+  if (isa<ir::AttentionOp>(found->op))
+    return scheduleAttention(builder);
+  return scheduleConv(builder);
+}
+
+std::vector<GemmTiles> scheduleCandidates(ir::KernelOp kernel, const CpuDescription &cpu) {
+  auto found = TemplateKernel::analyze(kernel);
+  if (!found || !isa<ir::MatmulOp>(found->op))
+    return {};
+  return candidateTiles(shapeOfMatmul(*found), machineOf(cpu));
+}
+
+KernelBuilder::KernelBuilder(const TemplateKernel &kernel, ConstantInputs constants, const ScheduleOptions &options,
+                             Backend &backend)
+    : kernel(kernel), constants(constants), options(options), machine(machineOf(backend.cpu())), backend(backend) {
+  for (BlockArgument argument : kernel.kernel.getBody().getArguments())
+    elements.push_back(storageType(cast<RankedTensorType>(argument.getType()).getElementType()));
+  for (const Output &output : kernel.outputs)
+    elements.push_back(storageType(cast<RankedTensorType>(output.tensor.getType()).getElementType()));
+}
+
+int KernelBuilder::addTemporary(AffineExpr count, Type element) {
+  assert(code.constants.empty() && "temporaries come before constants");
+  code.temporaryBytes.push_back(simplify(count * (element.getIntOrFloatBitWidth() / 8)));
+  elements.push_back(element);
+  return elements.size() - 1;
+}
+
+int KernelBuilder::addConstant(tcc::Tensor tensor, Type element) {
+  code.constants.push_back({std::move(tensor)});
+  elements.push_back(element);
+  return elements.size() - 1;
+}
+
+SmallVector<int> KernelBuilder::inputsAndResults() const {
+  SmallVector<int> uses;
+  for (int i = 0; i < kernel.numInputs() + static_cast<int>(kernel.outputs.size()); ++i)
+    if (!dropped(i))
+      uses.push_back(i);
+  return uses;
+}
+
+void KernelBuilder::addLaunch(StringRef name, ArrayRef<int> uses, AffineExpr items, int64_t grain, int64_t scratchBytes,
+                              function_ref<void(Emit &, const Frame &)> body) {
+  LaunchSpec launch;
+  SmallVector<Type> types;
+  for (int use : uses) {
+    launch.buffers.push_back(use);
+    types.push_back(elements[use]);
+  }
+  for (unsigned i = 0, count = kernel.numSymbols(); i < count; ++i)
+    launch.symbols.push_back(i);
+  MLIRContext *context = kernel.op->getContext();
+  Location loc = kernel.op->getLoc();
+  func::FuncOp function = backend.createFunction(name, types, launch.symbols.size());
+  Block &block = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  Emit e(builder, loc);
+  Frame frame;
+  frame.buffers.assign(elements.size(), Value());
+  unsigned next = 0;
+  for (int use : uses)
+    frame.buffers[use] = block.getArgument(next++);
+  for (size_t i = 0; i < launch.symbols.size(); ++i)
+    frame.symbols.push_back(block.getArgument(next++));
+  frame.scratch = block.getArgument(next++);
+  frame.begin = block.getArgument(next++);
+  frame.end = block.getArgument(next++);
+  body(e, frame);
+  if (!block.mightHaveTerminator())
+    builder.create<func::ReturnOp>(loc);
+  // A result may lie over an input that the epilogue reads.
+  if (!kernel.inPlace().empty())
+    function->setAttr("tcc.may_alias", builder.getUnitAttr());
+  launch.function = backend.addFunction(function);
+  launch.items = items;
+  launch.grain = grain;
+  launch.scratchBytes = getAffineConstantExpr(scratchBytes, context);
+  code.launches.push_back(std::move(launch));
+}
+
+KernelCode KernelBuilder::take(StringRef schedule) {
+  code.schedule = schedule.str();
+  for (auto pair : kernel.inPlace())
+    code.inPlace.push_back(pair);
+  return std::move(code);
+}
+
+} // namespace tcc::codegen::gemm
