@@ -6,15 +6,18 @@
 
 namespace tcc::ir {
 
-std::optional<int64_t> evaluate(mlir::AffineExpr expr, SymbolValue symbolValue) {
+std::optional<int64_t> evaluate(mlir::AffineExpr expr, SymbolValue symbolValue, SymbolValue dimValue) {
   if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expr))
     return constant.getValue();
   if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expr))
     return symbolValue ? symbolValue(symbol.getPosition()) : std::nullopt;
+  if (auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(expr))
+    return dimValue ? dimValue(dim.getPosition()) : std::nullopt;
   auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expr);
   if (!binary)
     return std::nullopt;
-  std::optional<int64_t> l = evaluate(binary.getLHS(), symbolValue), r = evaluate(binary.getRHS(), symbolValue);
+  std::optional<int64_t> l = evaluate(binary.getLHS(), symbolValue, dimValue),
+                         r = evaluate(binary.getRHS(), symbolValue, dimValue);
   if (!l || !r)
     return std::nullopt;
   int64_t result;

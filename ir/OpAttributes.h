@@ -18,7 +18,8 @@ absl::StatusOr<Attributes> getAttributes(mlir::Operation *op, SymbolValue symbol
 /// The reference kernel's name: the mnemonic, or `kernel` of tcc.library.
 llvm::StringRef getKernelName(mlir::Operation *op);
 
-/// Values of a list of expressions; nothing where a symbol has no value or the arithmetic overflows or divides by zero.
-std::optional<int64_t> evaluate(mlir::AffineExpr expr, SymbolValue symbolValue);
+/// Value of an expression; nothing where a symbol or a dimension has no value, or the arithmetic overflows or divides
+/// by zero.
+std::optional<int64_t> evaluate(mlir::AffineExpr expr, SymbolValue symbolValue, SymbolValue dimValue = nullptr);
 
 } // namespace tcc::ir
