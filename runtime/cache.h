@@ -1,0 +1,131 @@
+// The artifact cache: packages on disk, shared by all processes of a user.
+//
+//   v1/packages/KEY.tcc    entries: package files, named by the hash of everything that went into them
+//   v1/constants/HASH.bin  large constants, shared by packages
+//   v1/locks/KEY.lock      one writer per key; a dead holder's lock is released by the kernel
+//   v1/files/...           content hashes of model files, by their identity
+//   v1/notes/...           which extents of a model turned out to vary
+//
+// All failures of the cache itself are warnings: without it everything works, more slowly. Thread-safe, and safe to use
+// from many processes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/file_util.h"
+#include "runtime/package.h"
+
+namespace tcc {
+
+class ArtifactCache {
+ public:
+  struct Options {
+    std::string folder;  // empty: DefaultFolder()
+    // Least recently used entries go beyond this. 0: $TCC_CACHE_MAX_BYTES, else 20 GiB.
+    int64_t max_bytes = 0;
+    // Constants no package refers to stay this long: their package may be about to be written.
+    int64_t grace_seconds = 3600;
+    // Receives warnings, one line each, without a newline; null: stderr.
+    std::function<void(const std::string&)> warn;
+  };
+
+  // $TCC_CACHE_DIR, else $XDG_CACHE_HOME/tcc, else $HOME/.cache/tcc; empty where none is set.
+  static std::string DefaultFolder();
+
+  // Creates the folder (0700) if need be. Where it cannot be used (not ours, not a folder, not creatable): one warning,
+  // and a cache that finds and stores nothing.
+  static std::shared_ptr<ArtifactCache> Open(const Options& options);
+  static std::shared_ptr<ArtifactCache> Open() { return Open(Options()); }
+  // The cache of the process, opened with the defaults at first use.
+  static ArtifactCache& Global();
+
+  bool readable() const { return readable_; }
+  bool writable() const { return writable_; }
+  const std::string& folder() const { return options_.folder; }
+  std::string constant_store() const { return readable_ ? root_ + "/constants" : ""; }
+
+  // The key for something made from these parts, in order: content hashes, options, target, versions.
+  static std::string Key(const std::vector<std::string>& parts);
+
+  // The entry, or null. A corrupt entry, or one of another version, is reported once, removed, and a miss.
+  std::shared_ptr<const Package> Lookup(const std::string& key);
+
+  // Writes a package to `path`; constants may go to `constant_store` (empty: into the package).
+  using Build = std::function<absl::Status(const std::string& path, const std::string& constant_store)>;
+  // The entry, built if it is missing. Of several threads and processes that want the same key, one builds; the others
+  // wait and take the result. Without a usable folder the package is built for this process only. Errors: those of
+  // `build`, or of opening what it wrote. `hit`, if not null, says whether nothing had to be built.
+  absl::StatusOr<std::shared_ptr<const Package>> GetOrBuild(const std::string& key, const Build& build,
+                                                            bool* hit = nullptr);
+
+  // Content hash of a model: its file and its external data files, in order. The first call tells which files belong to
+  // it: the list is remembered. Errors: a file that cannot be read.
+  absl::StatusOr<std::string> HashModel(const std::string& path, const std::vector<std::string>& external_files = {});
+  // The hash that HashModel gave, if none of the files has changed since (device, inode, size, mtime, ctime): no file
+  // is read.
+  std::optional<std::string> RememberedModelHash(const std::string& path);
+
+  // Axes of inputs, by name, that varied from call to call: compiled as symbols from the start in later processes.
+  using DynamicExtents = std::map<std::string, std::set<int>>;
+  DynamicExtents RememberedDynamicExtents(const std::string& model_key);
+  // Adds to what is remembered.
+  void RememberDynamicExtents(const std::string& model_key, const DynamicExtents& extents);
+
+  // For `tcc cache`.
+  struct Stats {
+    int64_t packages = 0, package_bytes = 0;
+    int64_t constants = 0, constant_bytes = 0;
+    int64_t max_bytes = 0;
+  };
+  Stats GetStats() const;
+  struct EntryInfo {
+    std::string key;
+    int64_t bytes = 0;
+    int64_t constant_bytes = 0;  // in the constant store
+    int64_t last_used = 0;       // seconds since 1970
+    int specialisations = 0;
+    std::map<std::string, std::string> options;
+    std::string error;  // not empty: the entry is damaged
+  };
+  std::vector<EntryInfo> List() const;  // most recently used first
+  absl::Status Clear();
+  // Removes least recently used entries until at most `max_bytes` remain (negative: the configured bound), then
+  // constants that nothing refers to and temporaries left by dead processes. Returns the number of entries removed.
+  absl::StatusOr<int> CollectGarbage(int64_t max_bytes = -1);
+  // Reads everything, removes what is damaged, and returns a line about each.
+  absl::StatusOr<std::vector<std::string>> Verify();
+
+ private:
+  explicit ArtifactCache(Options options) : options_(std::move(options)) {}
+
+  void Prepare();
+  absl::Status PrepareFolder();
+  void Warn(const std::string& message);
+  void WarnOnce(const std::string& topic, const std::string& message);
+  std::string PackagePath(const std::string& key) const { return root_ + "/packages/" + key + ".tcc"; }
+  // Held until the descriptor closes; an invalid one where locks do not work.
+  FileDescriptor LockKey(const std::string& key);
+  absl::StatusOr<std::shared_ptr<const Package>> BuildPrivately(const Build& build);
+  absl::StatusOr<int> Evict(int64_t max_bytes, const std::string& keep);
+  absl::StatusOr<std::string> HashFile(const std::string& path, struct stat* identity, bool* settled);
+
+  Options options_;
+  std::string root_;  // folder + "/v1"
+  bool readable_ = false;
+  std::atomic<bool> writable_{false};
+  std::mutex mutex_;
+  std::set<std::string> warned_;  // guarded by mutex_
+};
+
+}  // namespace tcc

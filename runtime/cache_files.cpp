@@ -1,0 +1,145 @@
+// What the cache remembers about model files.
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "nlohmann/json.hpp"
+#include "runtime/cache.h"
+#include "runtime/hash.h"
+#include "runtime/json_reader.h"
+#include "runtime/status.h"
+
+namespace tcc {
+namespace {
+
+using Json = nlohmann::json;
+
+int64_t Nanoseconds(const timespec& time) { return time.tv_sec * int64_t{1000000000} + time.tv_nsec; }
+
+Json Identity(const struct stat& info) {
+  return {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino), static_cast<int64_t>(info.st_size),
+          Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)};
+}
+
+// Whether a later change must show in the times: a file changed within the clock's granularity of its last change would
+// keep them. (Coarse file systems store whole seconds.)
+bool IsSettled(const struct stat& info) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const bool coarse = info.st_mtim.tv_nsec == 0;
+  const int64_t age = Nanoseconds(now) - std::max(Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim));
+  return age > (coarse ? 2000000000 : 100000000);
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+Json ReadJson(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return nullptr;
+  const std::string_view text = (*file)->bytes();
+  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? Json() : json;
+}
+
+}  // namespace
+
+// Read, not mapped: a file that is truncated meanwhile must not raise a signal.
+absl::StatusOr<std::string> ArtifactCache::HashFile(const std::string& path, struct stat* identity, bool* settled) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return ErrnoStatus(errno, path, "open");
+  if (fstat(file.get(), identity) != 0) return ErrnoStatus(errno, path, "read");
+  if (!S_ISREG(identity->st_mode)) return absl::FailedPreconditionError(absl::StrCat("'", path, "' is not a file"));
+  *settled = IsSettled(*identity);
+  Hasher hasher;
+  std::string buffer(size_t{1} << 20, '\0');
+  while (true) {
+    const ssize_t size = read(file.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return ErrnoStatus(errno, path, "read");
+    if (size == 0) break;
+    hasher.Update({buffer.data(), static_cast<size_t>(size)});
+  }
+  struct stat after;
+  *settled = *settled && fstat(file.get(), &after) == 0 && Identity(after) == Identity(*identity);
+  return hasher.Hex();
+}
+
+absl::StatusOr<std::string> ArtifactCache::HashModel(const std::string& path,
+                                                     const std::vector<std::string>& external_files) {
+  std::vector<std::string> paths = {path};
+  paths.insert(paths.end(), external_files.begin(), external_files.end());
+  bool all_settled = true;
+  Hasher combined;
+  Json files = Json::array();
+  for (const std::string& one : paths) {
+    struct stat identity;
+    bool settled = false;
+    TCC_ASSIGN_OR_RETURN(const std::string hash, HashFile(one, &identity, &settled));
+    all_settled = all_settled && settled;
+    combined.UpdatePart(hash);
+    files.push_back({{"path", Absolute(one)}, {"identity", Identity(identity)}});
+  }
+  const std::string hash = combined.Hex();
+  if (writable_ && all_settled) {
+    const Json json = {{"hash", hash}, {"files", files}};
+    const std::string memo = absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json");
+    WriteFileAtomically(memo, json.dump(-1, ' ', false, Json::error_handler_t::replace)).IgnoreError();
+  }
+  return hash;
+}
+
+std::optional<std::string> ArtifactCache::RememberedModelHash(const std::string& path) {
+  if (!readable_) return std::nullopt;
+  const Json json = ReadJson(absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json"));
+  JsonReader reader;
+  const std::string hash = reader.String(json, "hash");
+  bool same = true;
+  reader.List(json, "files", [&](const Json& file) {
+    struct stat info;
+    same = same && stat(reader.String(file, "path").c_str(), &info) == 0 &&
+           reader.Field(file, "identity") == Identity(info);
+    return 0;
+  });
+  // The first file is the model itself: two paths whose hashes collide are told apart.
+  if (!reader.ok() || !same || !IsHash128(hash) || json["files"].empty() ||
+      json["files"][0]["path"] != Absolute(path)) {
+    return std::nullopt;
+  }
+  return hash;
+}
+
+ArtifactCache::DynamicExtents ArtifactCache::RememberedDynamicExtents(const std::string& model_key) {
+  DynamicExtents extents;
+  if (!readable_) return extents;
+  const Json json = ReadJson(absl::StrCat(root_, "/notes/", Hash128(model_key), ".json"));
+  if (!json.is_object()) return extents;
+  JsonReader reader;
+  for (const auto& [name, axes] : json.items()) {
+    for (const int64_t axis : reader.AsList(axes, [&](const Json& axis) { return reader.AsInt(axis, 0, 63); })) {
+      extents[name].insert(static_cast<int>(axis));
+    }
+  }
+  return reader.ok() ? extents : DynamicExtents();
+}
+
+void ArtifactCache::RememberDynamicExtents(const std::string& model_key, const DynamicExtents& extents) {
+  if (!writable_) return;
+  const std::string name = Hash128(model_key);
+  const FileDescriptor lock = LockKey(absl::StrCat("note-", name));
+  DynamicExtents merged = RememberedDynamicExtents(model_key);
+  const DynamicExtents before = merged;
+  for (const auto& [input, axes] : extents) merged[input].insert(axes.begin(), axes.end());
+  if (merged == before) return;
+  const std::string text = Json(merged).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (const auto status = WriteFileAtomically(absl::StrCat(root_, "/notes/", name, ".json"), text); !status.ok()) {
+    WarnOnce("write", std::string(status.message()));
+  }
+}
+
+}  // namespace tcc
