@@ -1,6 +1,8 @@
 //===- Match.cpp - looking through constants and broadcasts ----------------===//
 #include "ir/transforms/Match.h"
 
+#include <cstring>
+
 #include "ir/ElementTypes.h"
 #include "ir/OpSupport.h"
 
@@ -71,6 +73,33 @@ Value skipBroadcasts(Value value) {
   }
 }
 
+/// The one axis along which a constant varies (-1: none). Small constants may be broadcasts that were folded, so their
+/// elements are compared; larger ones have one extent other than 1. Nothing if there are several such axes.
+static std::optional<int64_t> varyingAxis(const Tensor &tensor) {
+  constexpr int64_t kCompared = 4096;
+  int64_t found = -1;
+  for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
+    if (tensor.dim(axis) == 1)
+      continue;
+    if (tensor.num_elements() <= kCompared && !IsPacked(tensor.dtype())) {
+      // Equal to its first slice along this axis, repeated?
+      int64_t element = DTypeBytes(tensor.dtype(), 1), inner = tensor.strides()[axis] * element,
+              block = inner * tensor.dim(axis);
+      const char *data = static_cast<const char *>(tensor.data()), *end = data + tensor.bytes();
+      bool repeats = true;
+      for (; repeats && data < end; data += block)
+        for (int64_t k = 1; repeats && k < tensor.dim(axis); ++k)
+          repeats = std::memcmp(data, data + k * inner, inner) == 0;
+      if (repeats)
+        continue;
+    }
+    if (found >= 0)
+      return std::nullopt;
+    found = axis;
+  }
+  return found;
+}
+
 std::optional<ChannelConstant> getChannelConstant(Value value) {
   // Walk down while following where the one varying axis came from.
   int64_t rank = rankOf(value);
@@ -112,18 +141,23 @@ std::optional<ChannelConstant> getChannelConstant(Value value) {
   auto constant = below.getDefiningOp<ConstantOp>();
   if (!constant)
     return std::nullopt;
-  ChannelConstant result;
-  for (auto [axis, extent] : llvm::enumerate(tensorType(below).getShape())) {
-    if (extent == 1)
-      continue;
-    if (extent == 0 || result.axis >= 0)
-      return std::nullopt;
-    result.axis = outer[axis];
-  }
   absl::StatusOr<Tensor> tensor = toTensor(constant.getValue());
-  if (!tensor.ok())
+  if (!tensor.ok() || tensor->num_elements() == 0)
     return std::nullopt;
-  result.elements = tensor->Reshaped({tensor->num_elements()});
+  std::optional<int64_t> varying = varyingAxis(*tensor);
+  if (!varying)
+    return std::nullopt;
+  ChannelConstant result;
+  int64_t count = 1;
+  if (*varying >= 0) {
+    result.axis = outer[*varying];
+    count = tensor->dim(*varying);
+  }
+  int64_t stride = *varying >= 0 ? tensor->strides()[*varying] : 1;
+  absl::StatusOr<Tensor> elements = tensor->View({count}, {stride}, 0).Contiguous();
+  if (!elements.ok())
+    return std::nullopt;
+  result.elements = *std::move(elements);
   return result;
 }
 

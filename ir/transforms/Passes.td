@@ -47,6 +47,17 @@ def FoldScaleIntoWeightsPass : Pass<"tcc-fold-scale-into-weights"> {
   let dependentDialects = ["::tcc::ir::TCCDialect"];
 }
 
+//===- Constants -----------------------------------------------------------===//
+
+def FoldConstantsPass : Pass<"tcc-fold-constants"> {
+  let summary = "Ops whose operands are all constants become constants";
+  let description = [{
+    With the reference kernels. Ops that only repeat elements (broadcast, iota, ...) stay: as constants they would take memory that the fused op does not.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+  let options = [Option<"maxElements", "max-elements", "int64_t", "int64_t{1} << 28", "Results with more elements are not folded">];
+}
+
 //===- Layout --------------------------------------------------------------===//
 
 def PropagateChannelsLastPass : Pass<"tcc-propagate-channels-last"> {
