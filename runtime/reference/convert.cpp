@@ -36,17 +36,11 @@ To ToInteger(Wide value) {
   return static_cast<To>(value);
 }
 
-// A packed integer of `bits` bits: floats saturate to its range, integers wrap.
+// A packed integer of `bits` bits: the low bits of the truncated number, also of a float beyond its range (as the
+// ONNX node tests have it; NaN and what no int64 holds go through ToInteger).
 template <typename Wide>
-uint8_t ToField(Wide value, int bits, bool is_signed) {
-  if constexpr (std::is_same_v<Wide, double>) {
-    const double low = is_signed ? -(1 << (bits - 1)) : 0;
-    const double high = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
-    const double clamped = std::isnan(value) ? 0 : std::clamp(value, low, high);
-    return static_cast<uint8_t>(static_cast<int>(clamped) & ((1 << bits) - 1));
-  } else {
-    return static_cast<uint8_t>(static_cast<uint64_t>(value) & ((1u << bits) - 1));
-  }
+uint8_t ToField(Wide value, int bits) {
+  return static_cast<uint8_t>(static_cast<uint64_t>(ToInteger<Wide, int64_t>(value)) & ((1u << bits) - 1));
 }
 
 std::string ToText(double value, bool single) {
@@ -110,11 +104,11 @@ absl::Status Store(const Wide* wide, int64_t n, const Tensor& y, int64_t offset,
       return absl::OkStatus();
     case DType::kI4:
     case DType::kU4:
-      for (int64_t i = 0; i < n; ++i) StorePacked<4>(bytes, offset + i, ToField(wide[i], 4, to == DType::kI4));
+      for (int64_t i = 0; i < n; ++i) StorePacked<4>(bytes, offset + i, ToField(wide[i], 4));
       return absl::OkStatus();
     case DType::kI2:
     case DType::kU2:
-      for (int64_t i = 0; i < n; ++i) StorePacked<2>(bytes, offset + i, ToField(wide[i], 2, to == DType::kI2));
+      for (int64_t i = 0; i < n; ++i) StorePacked<2>(bytes, offset + i, ToField(wide[i], 2));
       return absl::OkStatus();
     case DType::kString:
       for (int64_t i = 0; i < n; ++i) {

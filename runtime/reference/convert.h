@@ -14,9 +14,9 @@ struct ConvertOptions {
 };
 
 // A row-major tensor of dtype `to` with x's extents (x itself where it is one already). Float to integer truncates and
-// saturates, NaN is 0; integers wrap; every narrowing of a float rounds once, to nearest even. Complex to real drops
-// the imaginary part. Strings: numbers print in the shortest form that reads back as the same value; text that is not a
-// number is an InvalidArgument error.
+// saturates (packed integers wrap), NaN is 0; integers wrap; every narrowing of a float rounds once, to nearest even.
+// Complex to real drops the imaginary part. Strings: numbers print in the shortest form that reads back as the same
+// value; text that is not a number is an InvalidArgument error.
 absl::StatusOr<Tensor> ConvertDType(const Tensor& x, DType to, const ConvertOptions& options = {});
 
 // The dtype that arithmetic on `dtype` uses: f32 for the narrow floats, i8 and u8 for packed integers, else itself.

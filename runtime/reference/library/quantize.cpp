@@ -14,8 +14,8 @@ double RoundHalfEven(double v) {
   return std::fabs(v - std::trunc(v)) == 0.5 ? 2 * std::round(v / 2) : nearest;
 }
 
-// The parameters (scale, zero point) as float64 with x's extents: one for all, one per index of `axis`, or one per block of
-// `block_size` along it.
+// The parameters (scale, zero point) as float64 with x's extents: one for all, one per index of `axis`, or one per
+// block of `block_size` along it.
 absl::StatusOr<Tensor> Spread(const Tensor& parameter, const Tensor& x, int64_t axis_attribute, int64_t block_size) {
   TCC_ASSIGN_OR_RETURN(const Tensor p, ConvertDType(parameter, DType::kF64));
   if (p.num_elements() == 1 && p.rank() <= 1) return p.View(x.dims(), Dims(x.rank(), 0), 0);
@@ -54,8 +54,8 @@ std::pair<double, double> RangeOf(DType dtype) {
 
 }  // namespace
 
-// QuantizeLinear(x, scale, zero_point?; axis, block_size, saturate) -> saturate(round(x / scale) + zero_point). The result's
-// dtype: that of zero_point, else the expected one, else u8.
+// QuantizeLinear(x, scale, zero_point?; axis, block_size, saturate) -> saturate(round(x / scale) + zero_point). The
+// result's dtype: that of zero_point, else the expected one, else u8.
 Results QuantizeLinear(const Call& call) {
   const Tensor& input = call.inputs[0];
   const Tensor& zero = call.inputs[2];
@@ -81,14 +81,19 @@ Results QuantizeLinear(const Call& call) {
       const double s = scales.data_as<double>()[runs.offset(1) + i * runs.step(1)];
       const double z = zeros.data_as<double>()[runs.offset(2) + i * runs.step(2)];
       double q = single ? static_cast<double>(static_cast<float>(v) / static_cast<float>(s)) : v / s;
-      if (integer) q = std::isnan(q) ? std::clamp(z, low, high) : std::clamp(RoundHalfEven(q) + z, low, high);
+      if (integer) {
+        q = std::isnan(q) ? std::clamp(z, low, high) : std::clamp(RoundHalfEven(q) + z, low, high);
+      } else {
+        q += z;
+      }
       y.data_as<double>()[runs.offset(3) + i * runs.step(3)] = q;
     }
   }
   return One(ConvertDType(y, dtype, {.saturate = call.attributes.IntOr("saturate", 1) != 0}));
 }
 
-// DequantizeLinear(x, scale, zero_point?; axis, block_size) -> (x - zero_point) * scale in scale's dtype (or the expected one).
+// DequantizeLinear(x, scale, zero_point?; axis, block_size) -> (x - zero_point) * scale in scale's dtype (or the
+// expected one).
 Results DequantizeLinear(const Call& call) {
   const Tensor& zero = call.inputs[2];
   const int64_t axis = call.attributes.IntOr("axis", 1), block = call.attributes.IntOr("block_size", 0);
@@ -122,10 +127,11 @@ Results DynamicQuantizeLinear(const Call& call) {
   TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(DType::kU8, x.dims()));
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     const double q = RoundHalfEven(xs[i] / scale) + zero;
-    y.data_as<uint8_t>()[i] = std::isnan(q) ? static_cast<uint8_t>(zero)
-                                            : static_cast<uint8_t>(std::clamp(q, 0.0, 255.0));
+    y.data_as<uint8_t>()[i] =
+        std::isnan(q) ? static_cast<uint8_t>(zero) : static_cast<uint8_t>(std::clamp(q, 0.0, 255.0));
   }
-  return std::vector<Tensor>{y, Tensor::Scalar(scale), Tensor::Scalar(static_cast<uint8_t>(std::isnan(zero) ? 0 : zero))};
+  return std::vector<Tensor>{y, Tensor::Scalar(scale),
+                             Tensor::Scalar(static_cast<uint8_t>(std::isnan(zero) ? 0 : zero))};
 }
 
 }  // namespace tcc::reference

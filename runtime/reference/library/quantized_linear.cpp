@@ -1,5 +1,5 @@
-// Integer and quantised matrix products and convolutions of ONNX: operands minus their zero points in int32, then the plain
-// kernels; the quantised kinds rescale in float64 and saturate.
+// Integer and quantised matrix products and convolutions of ONNX: operands minus their zero points in int32, then the
+// plain kernels; the quantised kinds rescale in float64 and saturate.
 #include <algorithm>
 #include <cmath>
 
@@ -48,7 +48,8 @@ absl::StatusOr<Tensor> MatmulInt32(const Tensor& a_in, const Tensor& b_in) {
   if (a.dim(a.rank() - 1) != b.dim(b.rank() - 2)) {
     return Invalid("extents ", DimsText(a_in.dims()), " and ", DimsText(b_in.dims()), " do not multiply");
   }
-  TCC_ASSIGN_OR_RETURN(Dims batch, BroadcastDims(Extents(a.dims()).first(a.rank() - 2), Extents(b.dims()).first(b.rank() - 2)));
+  TCC_ASSIGN_OR_RETURN(Dims batch,
+                       BroadcastDims(Extents(a.dims()).first(a.rank() - 2), Extents(b.dims()).first(b.rank() - 2)));
   const auto full = [&](const Tensor& t) {
     Dims dims = batch;
     dims.insert(dims.end(), t.dims().end() - 2, t.dims().end());
@@ -80,7 +81,8 @@ absl::StatusOr<Tensor> ConvInt32(const Call& call, const Tensor& x, const Tensor
 }
 
 // saturate(round(sum * scale) + zero), scale per index of `axis` (stride 0 where it is one value).
-absl::StatusOr<Tensor> Requantized(const Tensor& sums, const std::vector<double>& scales, int axis, const Tensor& zero) {
+absl::StatusOr<Tensor> Requantized(const Tensor& sums, const std::vector<double>& scales, int axis,
+                                   const Tensor& zero) {
   TCC_ASSIGN_OR_RETURN(const double z, DoubleScalar(zero, "the result's zero point"));
   if (scales.size() != 1 && static_cast<int64_t>(scales.size()) != sums.dim(axis)) {
     return Invalid(scales.size(), " scales for axis ", axis, " of extent ", sums.dim(axis));
@@ -132,15 +134,16 @@ Results QlinearMatmul(const Call& call) {
   return One(Requantized(sums, scales, std::max(sums.rank() - 1, 0), call.inputs[7]));
 }
 
-// ConvInteger(x, w, x_zero_point?, w_zero_point?; strides, padding_low, padding_high, dilations, groups as tcc.conv) -> i32.
-// Padding is with the zero point, that is with 0 after its subtraction.
+// ConvInteger(x, w, x_zero_point?, w_zero_point?; strides, padding_low, padding_high, dilations, groups as tcc.conv) ->
+// i32. Padding is with the zero point, that is with 0 after its subtraction.
 Results ConvInteger(const Call& call) {
   TCC_ASSIGN_OR_RETURN(const Tensor x, Centred(call.inputs[0], call.inputs[2], 1));
   TCC_ASSIGN_OR_RETURN(const Tensor w, Centred(call.inputs[1], call.inputs[3], 0));
   return One(ConvInt32(call, x, w));
 }
 
-// QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias?); w's scale and zero point may be per output channel.
+// QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias?); w's scale and zero point may be per
+// output channel.
 Results QlinearConv(const Call& call) {
   TCC_ASSIGN_OR_RETURN(const Tensor x, Centred(call.inputs[0], call.inputs[2], 1));
   TCC_ASSIGN_OR_RETURN(const Tensor w, Centred(call.inputs[3], call.inputs[5], 0));

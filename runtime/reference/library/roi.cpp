@@ -48,8 +48,9 @@ struct Sample {
 
 }  // namespace
 
-// RoiAlign(x [N, C, H, W], rois [R, 4] of (x1, y1, x2, y2), batch_indices [R]; output_height, output_width, sampling_ratio,
-// spatial_scale, mode avg or max, coordinate_transformation_mode half_pixel or output_half_pixel) -> [R, C, oh, ow].
+// RoiAlign(x [N, C, H, W], rois [R, 4] of (x1, y1, x2, y2), batch_indices [R]; output_height, output_width,
+// sampling_ratio, spatial_scale, mode avg or max, coordinate_transformation_mode half_pixel or output_half_pixel) ->
+// [R, C, oh, ow].
 Results RoiAlign(const Call& call) {
   const Tensor &x = call.inputs[0], &rois = call.inputs[1];
   TCC_RETURN_IF_ERROR(CheckRank(x, 4, "x"));
@@ -66,7 +67,8 @@ Results RoiAlign(const Call& call) {
   const bool half_pixel = coordinates == "half_pixel";
   TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> batches, Int64List(call.inputs[2], "batch_indices"));
   const int64_t count = rois.dim(0);
-  if (rois.dim(1) != 4 || static_cast<int64_t>(batches.size()) != count) return Invalid("rois and batch_indices do not fit");
+  if (rois.dim(1) != 4 || static_cast<int64_t>(batches.size()) != count)
+    return Invalid("rois and batch_indices do not fit");
   if (oh < 0 || ow < 0 || oh > kMaxPooled || ow > kMaxPooled || ratio < 0 || ratio > 1024) {
     return OutOfRange("output ", oh, " x ", ow, " with sampling ratio ", ratio);
   }
@@ -131,7 +133,8 @@ Results MaxRoiPool(const Call& call) {
   TCC_RETURN_IF_ERROR(CheckRank(rois, 2, "rois"));
   TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> pooled, call.attributes.Ints("pooled_shape"));
   const double scale = call.attributes.FloatOr("spatial_scale", 1);
-  if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || rois.dim(1) != 5) return Invalid("bad pooled_shape or rois");
+  if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || rois.dim(1) != 5)
+    return Invalid("bad pooled_shape or rois");
   TCC_ASSIGN_OR_RETURN(const std::vector<double> boxes, ToVector<double>(rois));
   TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(x.dtype(), {rois.dim(0), x.dim(1), pooled[0], pooled[1]}));
   return Dispatch(Floats(), x.dtype(), [&]<typename T>() -> Results {
