@@ -210,7 +210,8 @@ TEST(Cast, FloatToIntegerTruncatesAndSaturates) {
   EXPECT_EQ(Values(Cast(x, DType::kI8)), Numbers({1, -1, 127, -128, 0, 127}));
   EXPECT_EQ(Values(Cast(x, DType::kU8)), Numbers({1, 0, 255, 0, 0, 255}));
   EXPECT_EQ(List<int64_t>(Cast(Floats({2}, {1e30f, -1e30f}), DType::kI64)), Ints({INT64_MAX, INT64_MIN}));
-  EXPECT_EQ(Values(Cast(Floats({4}, {1.9f, -1.9f, 8, kNan}), DType::kI4)), Numbers({1, -1, -8, 0}));  // packed ones wrap
+  EXPECT_EQ(Values(Cast(Floats({4}, {1.9f, -1.9f, 8, kNan}), DType::kI4)),
+            Numbers({1, -1, -8, 0}));  // packed ones wrap
   EXPECT_EQ(Values(Cast(x, DType::kBool)), Numbers({1, 1, 1, 1, 1, 1}));
 }
 

@@ -32,6 +32,10 @@ std::u32string Decode(const std::string& text) {
 
 char32_t Lower(char32_t c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
 
+bool IsWord(char32_t c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 }  // namespace
 
 // Recursive descent; each part is compiled to a fragment whose exit is the state `next` handed in, so a repeated part
@@ -249,6 +253,9 @@ class RegexParser {
       if (Peek() == 'A' || Peek() == 'z') {
         state.kind = Peek() == 'A' ? Kind::kStart : Kind::kEnd;
         ++position_;
+      } else if (Peek() == 'b' || Peek() == 'B') {
+        state.kind = Peek() == 'b' ? Kind::kWord : Kind::kNotWord;
+        ++position_;
       } else {
         TCC_RETURN_IF_ERROR(Escape(&state.ranges));
       }
@@ -364,6 +371,13 @@ bool Regex::FullMatch(const std::string& text) const {
         case State::Kind::kEnd:
           if (position == codes.size()) stack.push_back(at.next);
           break;
+        case State::Kind::kWord:
+        case State::Kind::kNotWord: {
+          const bool before = position > 0 && IsWord(codes[position - 1]);
+          const bool after = position < codes.size() && IsWord(codes[position]);
+          if ((before != after) == (at.kind == State::Kind::kWord)) stack.push_back(at.next);
+          break;
+        }
         default:
           set->push_back(s);
       }

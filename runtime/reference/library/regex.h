@@ -12,8 +12,8 @@ namespace tcc::reference {
 
 // Supported: literals, . [] [^] | () (?:) (?P<name>) * + ? {m} {m,} {m,n} with lazy forms, \d \D \w \W \s \S \t \n \r
 // \f \v
-// \. and other escaped punctuation, ^ $ \A \z, (?i) at the start. Anything else, and more than 10,000 states, is an
-// error.
+// \. and other escaped punctuation, ^ $ \A \z \b \B, (?i) at the start. Anything else, and more than 10,000 states, is
+// an error.
 class Regex {
  public:
   static absl::StatusOr<Regex> Compile(const std::string& pattern);
@@ -26,7 +26,7 @@ class Regex {
     char32_t low, high;
   };
   struct State {
-    enum class Kind { kRanges, kSplit, kStart, kEnd, kMatch } kind = Kind::kMatch;
+    enum class Kind { kRanges, kSplit, kStart, kEnd, kWord, kNotWord, kMatch } kind = Kind::kMatch;
     bool negated = false;
     std::vector<Range> ranges;
     int next = -1, other = -1;
