@@ -58,6 +58,14 @@ def FoldConstantsPass : Pass<"tcc-fold-constants"> {
   let options = [Option<"maxElements", "max-elements", "int64_t", "int64_t{1} << 28", "Results with more elements are not folded">];
 }
 
+//===- Precision -----------------------------------------------------------===//
+
+def ConvertPrecisionPass : Pass<"tcc-convert-precision"> {
+  let summary = "Contractions take and give bf16 or f16 and accumulate in float32; the rest stays in float32";
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+  let options = [Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">];
+}
+
 //===- Layout --------------------------------------------------------------===//
 
 def PropagateChannelsLastPass : Pass<"tcc-propagate-channels-last"> {
