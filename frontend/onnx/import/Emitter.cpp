@@ -1,0 +1,264 @@
+//===- Emitter.cpp - creation, constants, types ---------------------------===//
+#include "frontend/onnx/import/Emitter.h"
+
+#include "ir/ElementTypes.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+
+namespace tcc::onnx {
+
+void Emitter::fail(const Twine &message) const {
+  emitError(loc) << message.str();
+  throw ConversionFailure{};
+}
+
+Exprs Emitter::exprs(ArrayRef<int64_t> values) const {
+  return llvm::map_to_vector(values, [&](int64_t v) { return expr(v); });
+}
+
+int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what) const {
+  if (std::optional<int64_t> n = constantExtent(v, axis))
+    return *n;
+  fail(what + " needs a constant extent at axis " + Twine(axis) + "; give the model input static extents");
+}
+
+int64_t Emitter::normalizeAxis(int64_t axis, int64_t rank) const {
+  if (axis < -rank || axis >= rank)
+    fail("axis " + Twine(axis) + " is out of range for rank " + Twine(rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+Ints Emitter::normalizeAxes(ArrayRef<int64_t> axes, int64_t rank) const {
+  Ints result;
+  for (int64_t axis : axes) {
+    int64_t normalized = normalizeAxis(axis, rank);
+    check(!llvm::is_contained(result, normalized), "axis " + Twine(axis) + " is named twice");
+    result.push_back(normalized);
+  }
+  llvm::sort(result);
+  return result;
+}
+
+std::pair<int64_t, int64_t> Emitter::range(AffineExpr e) const {
+  // getRange is for extents, which are never negative; differences may be: shift them out of its way.
+  constexpr int64_t kShift = int64_t(1) << 60;
+  auto [low, high] = ir::getRange(ir::simplifyExtent(e + kShift), ir::getSymbols(function));
+  return {low - kShift, high - kShift};
+}
+
+static void collectFactors(AffineExpr e, Exprs &symbolic, int64_t &constant) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e)) {
+    constant *= c.getValue();
+    return;
+  }
+  if (e.getKind() == AffineExprKind::Mul) {
+    auto binary = cast<AffineBinaryOpExpr>(e);
+    collectFactors(binary.getLHS(), symbolic, constant);
+    collectFactors(binary.getRHS(), symbolic, constant);
+    return;
+  }
+  symbolic.push_back(e);
+}
+
+AffineExpr Emitter::divideProducts(ArrayRef<AffineExpr> numerator, ArrayRef<AffineExpr> denominator) const {
+  Exprs top, bottom;
+  int64_t topConstant = 1, bottomConstant = 1;
+  for (AffineExpr e : numerator)
+    collectFactors(e, top, topConstant);
+  for (AffineExpr e : denominator)
+    collectFactors(e, bottom, bottomConstant);
+  Exprs rest;
+  for (AffineExpr e : bottom) {
+    auto it = llvm::find(top, e);
+    if (it != top.end())
+      top.erase(it);
+    else
+      rest.push_back(e);
+  }
+  AffineExpr result = expr(topConstant);
+  for (AffineExpr e : top)
+    result = result * e;
+  AffineExpr divisor = expr(bottomConstant);
+  for (AffineExpr e : rest)
+    divisor = divisor * e;
+  if (ir::getConstant(divisor) == 0)
+    return expr(0);
+  return ir::simplifyExtent(result.floorDiv(divisor));
+}
+
+AffineExpr Emitter::freshExtent(StringRef name, int64_t min, int64_t max) {
+  return ir::addSymbol(function, name, min, max);
+}
+
+NamedAttribute Emitter::extentsAttr(StringRef name, ArrayRef<AffineExpr> values) const {
+  Exprs simplified = llvm::map_to_vector(values, [](AffineExpr e) { return ir::simplifyExtent(e); });
+  return attr(name, ir::ExtentsAttr::get(context(), simplified));
+}
+
+//===--- Creation ---------------------------------------------------------===//
+
+// Result types by the op's own inference, called directly: OpBuilder::create aborts the process where it fails.
+static LogicalResult inferTypes(OperationState &state, SmallVectorImpl<Type> &types) {
+  std::optional<RegisteredOperationName> info = state.name.getRegisteredInfo();
+  if (!info)
+    return emitError(state.location) << "'" << state.name << "' is not a registered op";
+  auto *infer = info->getInterface<InferTypeOpInterface>();
+  if (!infer)
+    return emitError(state.location) << "'" << state.name << "' needs explicit result types";
+  MLIRContext *context = state.getContext();
+  DictionaryAttr attributes = state.attributes.getDictionary(context);
+  size_t size = state.name.getOpPropertyByteSize();
+  std::vector<std::max_align_t> storage((size + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t) + 1);
+  OpaqueProperties properties(storage.data());
+  if (size)
+    state.name.initOpProperties(properties, /*init=*/nullptr);
+  auto destroy = llvm::make_scope_exit([&] {
+    if (size)
+      state.name.destroyOpProperties(properties);
+  });
+  if (size && failed(state.name.setOpPropertiesFromAttribute(state.name, properties, attributes,
+                                                             [&] { return emitError(state.location); })))
+    return failure();
+  if (failed(infer->inferReturnTypes(context, state.location, state.operands, attributes, properties, {}, types)))
+    return emitError(state.location) << "'" << state.name << "' does not accept operands of these types";
+  return success();
+}
+
+Values Emitter::create(StringRef name, ValueRange operands, Attrs attributes, TypeRange types) {
+  OperationState state(loc, name, operands, {}, attributes);
+  SmallVector<Type> resultTypes(types.begin(), types.end());
+  if (resultTypes.empty() && failed(inferTypes(state, resultTypes)))
+    throw ConversionFailure{};
+  state.addTypes(resultTypes);
+  Operation *op = builder.create(state);
+  if (failed(verify(op, /*verifyRecursively=*/false))) {
+    op->erase();
+    throw ConversionFailure{};
+  }
+  Values results;
+  if (succeeded(builder.tryFold(op, results))) {
+    op->erase();
+    return results;
+  }
+  return Values(op->getResults());
+}
+
+Values Emitter::library(StringRef kernel, ArrayRef<Value> inputs, Attrs config, TypeRange types) {
+  Values present;
+  Ints absent;
+  for (auto [i, v] : llvm::enumerate(inputs)) {
+    if (v)
+      present.push_back(v);
+    else
+      absent.push_back(i);
+  }
+  return create("tcc.library", present,
+                {str("kernel", kernel), attr("config", builder.getDictionaryAttr(config)), i64s("absent", absent)},
+                types);
+}
+
+//===--- Constants --------------------------------------------------------===//
+
+Value Emitter::scalar(Type elementType, double value) {
+  RankedTensorType type = scalarType(elementType);
+  DenseElementsAttr data;
+  if (auto floatType = dyn_cast<FloatType>(elementType)) {
+    APFloat number(value);
+    bool lossy;
+    number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+    data = DenseElementsAttr::get(type, number);
+  } else if (isa<IntegerType>(elementType)) {
+    return scalarInt(elementType, static_cast<int64_t>(value));
+  } else {
+    fail("a number in an element type that holds none");
+  }
+  return create("tcc.constant", {}, attr("value", data), type).front();
+}
+
+Value Emitter::scalarInt(Type elementType, int64_t value) {
+  if (!isa<IntegerType>(elementType))
+    return scalar(elementType, static_cast<double>(value));
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  APInt number = APInt(64, static_cast<uint64_t>(value)).sextOrTrunc(width);
+  if (width == 1)
+    number = APInt(1, value != 0);
+  RankedTensorType type = scalarType(elementType);
+  return create("tcc.constant", {}, attr("value", DenseElementsAttr::get(type, number)), type).front();
+}
+
+Value Emitter::vectorI64(ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, i64Type());
+  return create("tcc.constant", {}, attr("value", DenseElementsAttr::get(type, values)), type).front();
+}
+
+Value Emitter::vectorF(ArrayRef<double> values, Type elementType) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, elementType);
+  SmallVector<APFloat> numbers;
+  for (double value : values) {
+    APFloat number(value);
+    bool lossy;
+    number.convert(cast<FloatType>(elementType).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+    numbers.push_back(number);
+  }
+  return create("tcc.constant", {}, attr("value", DenseElementsAttr::get(type, numbers)), type).front();
+}
+
+Value Emitter::extentsTensor(ArrayRef<AffineExpr> values, bool scalar) {
+  Exprs simplified = llvm::map_to_vector(values, [](AffineExpr e) { return ir::simplifyExtent(e); });
+  SmallVector<int64_t> shape;
+  if (!scalar)
+    shape.push_back(values.size());
+  auto type = RankedTensorType::get(shape, i64Type());
+  auto extents = ir::ExtentsAttr::get(context(), simplified);
+  if (std::optional<Ints> constants = extents.getConstants())
+    return create("tcc.constant", {}, attr("value", DenseElementsAttr::get(type, ArrayRef<int64_t>(*constants))), type)
+        .front();
+  return create("tcc.extents", {}, attr("value", extents), type).front();
+}
+
+std::optional<Exprs> Emitter::knownInts(Value v) {
+  if (auto extents = v.getDefiningOp<ir::ExtentsOp>())
+    return Exprs(extents.getValue().getExprs());
+  std::optional<Ints> constants = constantInts(v);
+  if (!constants)
+    return std::nullopt;
+  return llvm::map_to_vector(*constants, [&](int64_t c) { return getAffineConstantExpr(c, v.getContext()); });
+}
+
+//===--- Short forms ------------------------------------------------------===//
+
+Value Emitter::binary(StringRef op, Value a, Value b) {
+  check(elementType(a) == elementType(b), "operands have different element types");
+  return create(op, broadcast({a, b}), {}).front();
+}
+
+Value Emitter::compare(Value a, Value b, ir::Predicate predicate) {
+  check(elementType(a) == elementType(b), "operands have different element types");
+  return create("tcc.compare", broadcast({a, b}), attr("predicate", ir::PredicateAttr::get(context(), predicate))).front();
+}
+
+Value Emitter::select(Value condition, Value a, Value b) {
+  check(isBool(condition), "the condition must be bool");
+  check(elementType(a) == elementType(b), "operands have different element types");
+  return create("tcc.select", broadcast({condition, a, b}), {}).front();
+}
+
+Value Emitter::cast(Value x, Type target, bool saturate) {
+  if (elementType(x) == target)
+    return x;
+  return emit<ir::CastOp>(x, flag("saturate", saturate), ir::withElementType(type(x), target));
+}
+
+Value Emitter::reduce(Value x, ir::ReduceKind kind, ArrayRef<int64_t> axes, bool keepDims) {
+  if (axes.empty())
+    return x;
+  return emit<ir::ReduceOp>(
+      x, {attr("kind", ir::ReduceKindAttr::get(context(), kind)), i64s("axes", axes), flag("keep_dims", keepDims)});
+}
+
+Value Emitter::softmax(Value x, int64_t axis) { return emit<ir::SoftmaxOp>(x, i64("axis", axis)); }
+
+} // namespace tcc::onnx

@@ -1,0 +1,72 @@
+// https://onnx.ai/onnx/operators/onnx__Scan.html: a loop over slices of its inputs. Op set 8 had a batch axis, which is not supported.
+#include "frontend/onnx/import/Conversions.h"
+#include "frontend/onnx/import/GraphImporter.h"
+#include "frontend/onnx/import/control/LoopBody.h"
+#include "onnx/onnx-ml.pb.h"
+
+using namespace mlir;
+
+namespace tcc::onnx {
+
+void convertScanLoop(NodeBuilder &b) {
+  int64_t scanInputs = b.requiredInt("num_scan_inputs");
+  b.check(scanInputs >= 1 && scanInputs <= static_cast<int64_t>(b.numInputs()), "attribute 'num_scan_inputs' is out of range");
+  size_t states = b.numInputs() - scanInputs;
+  b.check(b.numOutputs() >= states, "has fewer outputs than states");
+  size_t scanOutputs = b.numOutputs() - states;
+  auto list = [&](StringRef name, size_t count) {
+    Ints values = b.intsAttr(name).value_or(Ints(count, 0));
+    b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");
+    return values;
+  };
+  Ints inputAxes = list("scan_input_axes", scanInputs), inputDirections = list("scan_input_directions", scanInputs);
+  Ints outputAxes = list("scan_output_axes", scanOutputs), outputDirections = list("scan_output_directions", scanOutputs);
+  Values initial, scanned;
+  for (size_t i = 0; i < states; ++i)
+    initial.push_back(b.input(i));
+  for (int64_t i = 0; i < scanInputs; ++i) {
+    scanned.push_back(b.input(states + i));
+    inputAxes[i] = b.normalizeAxis(inputAxes[i], b.rank(scanned[i]));
+  }
+  Value trips = b.extentsTensor(b.extent(scanned[0], inputAxes[0]), /*scalar=*/true);
+  const ::onnx::GraphProto &body = b.graphAttr("body");
+  Values results = buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
+    Emitter emitter(inner, b.loc, b.function);
+    std::vector<Item> arguments;
+    for (Value v : carried)
+      arguments.push_back(Item(v));
+    for (auto [i, x] : llvm::enumerate(scanned)) {
+      Value at = iteration;
+      if (inputDirections[i])
+        at = emitter.sub(emitter.sub(trips, iteration), 1.0);
+      arguments.push_back(Item(emitter.gather(x, at, inputAxes[i])));
+    }
+    Values yielded{emitter.scalarInt(b.i1Type(), 1)};
+    for (const Item &item : b.graph.importSubgraph(body, inner, arguments, b)) {
+      b.check(item.kind == Item::Kind::Tensor, "the body returns a sequence or optional, which is not supported");
+      yielded.push_back(item.tensor);
+    }
+    return yielded;
+  });
+  for (size_t i = 0; i < std::min(results.size(), b.numOutputs()); ++i) {
+    Value y = results[i];
+    if (i >= states) {
+      int64_t rank = b.rank(y), axis = b.normalizeAxis(outputAxes[i - states], rank);
+      if (outputDirections[i - states]) {
+        Exprs starts(rank, b.expr(0));
+        Ints steps(rank, 1);
+        starts[0] = b.extent(y, 0) - 1;
+        steps[0] = -1;
+        y = b.slice(y, starts, steps, b.extents(y));
+      }
+      Ints permutation;
+      for (int64_t k = 1; k < rank; ++k)
+        permutation.push_back(k);
+      permutation.insert(permutation.begin() + axis, 0);
+      y = b.transpose(y, permutation);
+    }
+    b.result(i, Item(y));
+  }
+}
+
+} // namespace tcc::onnx
