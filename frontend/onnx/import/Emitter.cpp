@@ -138,10 +138,15 @@ Values Emitter::create(StringRef name, ValueRange operands, Attrs attributes, Ty
     op->erase();
     throw ConversionFailure{};
   }
-  Values results;
-  if (succeeded(builder.tryFold(op, results))) {
-    op->erase();
-    return results;
+  // Folding in place (a chain shortened) succeeds without results; what it leaves may fold further.
+  for (int round = 0; round < 4; ++round) {
+    Values results;
+    if (failed(builder.tryFold(op, results)))
+      break;
+    if (!results.empty()) {
+      op->erase();
+      return results;
+    }
   }
   return Values(op->getResults());
 }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "frontend/onnx/import/NodeBuilder.h"
+#include <set>
+#include <string>
+
 #include "llvm/ADT/StringMap.h"
 
 namespace tcc::onnx {
@@ -12,6 +15,7 @@ class Program;
 struct ImportState {
   const Program &program;
   mlir::FunctionOpInterface function;
+  std::set<std::string> *valueInputs = nullptr;
 };
 
 /// One scope of names. Thread safety: none.

@@ -18,8 +18,10 @@ namespace tcc::onnx {
 namespace {
 class ModelImporter {
 public:
-  ModelImporter(const Program &program, const ImportOptions &options, MLIRContext *context)
-      : program(program), options(options), context(context), builder(context), loc(UnknownLoc::get(context)) {}
+  ModelImporter(const Program &program, const ImportOptions &options, MLIRContext *context,
+                std::set<std::string> *valueInputs)
+      : program(program), options(options), context(context), valueInputs(valueInputs), builder(context),
+        loc(UnknownLoc::get(context)) {}
 
   OwningOpRef<ModuleOp> run();
 
@@ -36,6 +38,7 @@ private:
   const Program &program;
   const ImportOptions &options;
   MLIRContext *context;
+  std::set<std::string> *valueInputs;
   OpBuilder builder;
   Location loc;
   func::FuncOp function;
@@ -247,7 +250,7 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   function = builder.create<func::FuncOp>(loc, "main", builder.getFunctionType({}, {}));
-  ImportState state{program, function};
+  ImportState state{program, function, valueInputs};
   findUnsupported(graph());
   reportUnsupported();
   GraphImporter importer(state, nullptr);
@@ -261,9 +264,10 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   return module;
 }
 
-FailureOr<OwningOpRef<ModuleOp>> importModel(const Program &program, const ImportOptions &options, MLIRContext *context) {
+FailureOr<OwningOpRef<ModuleOp>> importModel(const Program &program, const ImportOptions &options, MLIRContext *context,
+                                             std::set<std::string> *valueInputs) {
   try {
-    return ModelImporter(program, options, context).run();
+    return ModelImporter(program, options, context, valueInputs).run();
   } catch (const ConversionFailure &) {
     return failure();
   }

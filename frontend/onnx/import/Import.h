@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,11 @@ inline constexpr llvm::StringLiteral kOutputNamesAttr = "tcc.output_names";
 /// Failure: diagnostics were emitted on the context, at NameLocs of the nodes ("node 'conv1' (Conv)"). All ops that are not
 /// supported are reported at once, before anything is built. A sequence that the graph returns gives one result per
 /// element, named `name[i]`. Thread safety: as that of the context. `program` must outlive the module: constants point into it.
+///
+/// Where the failure is that a value must be known (axes, a shape the op set wants constant), `valueInputs` gets the graph
+/// inputs it depends on: import again with their values given, under a guard on them.
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(const Program &program, const ImportOptions &options,
-                                                               mlir::MLIRContext *context);
+                                                               mlir::MLIRContext *context,
+                                                               std::set<std::string> *valueInputs = nullptr);
 
 } // namespace tcc::onnx

@@ -4,6 +4,7 @@
 #include "frontend/onnx/import/GraphImporter.h"
 #include "frontend/onnx/program/Program.h"
 #include "ir/ElementTypes.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "onnx/onnx-ml.pb.h"
 
 using namespace mlir;
@@ -79,7 +80,40 @@ Values NodeBuilder::inputs() const {
 Ints NodeBuilder::constantInput(size_t i, StringRef what) const {
   if (std::optional<Ints> values = constantInts(input(i)))
     return *values;
-  fail(what + " (input " + Twine(i) + ") must be known when compiling; give it as a constant");
+  failUnknown(input(i), what);
+}
+
+SmallVector<double> NodeBuilder::constantFloatsInput(size_t i, StringRef what) const {
+  if (std::optional<SmallVector<double>> values = constantFloats(input(i)))
+    return *values;
+  failUnknown(input(i), what);
+}
+
+Exprs NodeBuilder::requireKnown(size_t i, StringRef what) const {
+  if (std::optional<Exprs> values = knownInput(i))
+    return *values;
+  failUnknown(input(i), what);
+}
+
+void NodeBuilder::failUnknown(Value v, StringRef what) const {
+  // Everything between the value and the arguments of the function.
+  FunctionOpInterface owner = function;
+  SmallVector<Value> work{v};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getOwner() != &owner.getFunctionBody().front() || !graph.state.valueInputs)
+        continue;
+      if (auto name = owner.getArgAttrOfType<StringAttr>(argument.getArgNumber(), ir::TCCDialect::kInputNameAttr))
+        graph.state.valueInputs->insert(name.str());
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (seen.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+  fail(what + " must be known when compiling; give the input that decides it as a constant");
 }
 
 int64_t NodeBuilder::constantScalarInput(size_t i, StringRef what) const {

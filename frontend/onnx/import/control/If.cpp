@@ -22,8 +22,6 @@ static Branch importBranch(NodeBuilder &b, StringRef attribute, Region &region) 
 // Extents on which the branches agree and which only name symbols older than the branches; others are known after it.
 static RankedTensorType join(NodeBuilder &b, RankedTensorType x, RankedTensorType y, unsigned symbolsBefore) {
   b.check(x.getElementType() == y.getElementType(), "the branches return different element types");
-  b.check(x.getRank() == y.getRank(),
-          "the branches return different ranks and the condition depends on data; give the model input static extents");
   Exprs target;
   for (auto [p, q] : llvm::zip_equal(ir::getExtents(x), ir::getExtents(y))) {
     bool isInner = false;
@@ -48,14 +46,20 @@ void convertIf(NodeBuilder &b) {
     return;
   }
   unsigned before = ir::getSymbols(b.function).size();
-  // Regions are filled before the op exists: its result types follow from them. They hang on a placeholder meanwhile.
+  // The result types follow from the regions, so these are filled in an op without results, which the real one replaces.
+  OperationState shellState(b.loc, ir::IfOp::getOperationName(), condition, {}, {});
+  shellState.addRegion();
+  shellState.addRegion();
+  Operation *shell = b.builder.create(shellState);
   OperationState state(b.loc, ir::IfOp::getOperationName(), condition, {}, {});
-  Region *thenRegion = state.addRegion(), *elseRegion = state.addRegion();
-  Branch branches[] = {importBranch(b, "then_branch", *thenRegion), importBranch(b, "else_branch", *elseRegion)};
+  Branch branches[] = {importBranch(b, "then_branch", shell->getRegion(0)),
+                       importBranch(b, "else_branch", shell->getRegion(1))};
   b.check(branches[0].results.size() == branches[1].results.size(), "the branches return different numbers of values");
   for (auto [x, y] : llvm::zip_equal(branches[0].results, branches[1].results)) {
-    b.check(x.kind == Item::Kind::Tensor && y.kind == Item::Kind::Tensor,
-            "a branch that depends on data returns a sequence or optional, which is not supported");
+    if (x.kind != Item::Kind::Tensor || y.kind != Item::Kind::Tensor)
+      b.failUnknown(condition, "the condition, whose branches return sequences or optionals,");
+    if (b.rank(x.tensor) != b.rank(y.tensor))
+      b.failUnknown(condition, "the condition, whose branches return different ranks,");
     state.types.push_back(join(b, b.type(x.tensor), b.type(y.tensor), before));
   }
   for (Branch &branch : branches) {
@@ -65,6 +69,9 @@ void convertIf(NodeBuilder &b) {
       values.push_back(item.tensor);
     inner.create<ir::YieldOp>(b.loc, values);
   }
+  for (Region &region : shell->getRegions())
+    state.addRegion()->takeBody(region);
+  shell->erase();
   Operation *op = b.builder.create(state);
   for (size_t i = 0; i < std::min<size_t>(op->getNumResults(), b.results.size()); ++i)
     b.result(i, Item(op->getResult(i)));

@@ -16,7 +16,8 @@ static void unroll(NodeBuilder &b, Value tripCount, Value condition) {
   int64_t trips = kMaxUnrolled + 1;
   if (tripCount) {
     std::optional<Ints> known = b.constantInts(tripCount);
-    b.check(known && !known->empty(), "a loop that carries a sequence needs a trip count known when compiling");
+    if (!known)
+      b.failUnknown(tripCount, "the trip count of a loop that carries a sequence");
     trips = known->front();
   }
   size_t carriedCount = b.numInputs() - 2;
@@ -27,7 +28,8 @@ static void unroll(NodeBuilder &b, Value tripCount, Value condition) {
   for (int64_t i = 0; i < trips; ++i) {
     if (condition) {
       std::optional<Ints> goesOn = b.constantInts(condition);
-      b.check(goesOn && !goesOn->empty(), "a loop that carries a sequence needs conditions known when compiling");
+      if (!goesOn)
+        b.failUnknown(condition, "the condition of a loop that carries a sequence");
       if (!goesOn->front())
         break;
     }

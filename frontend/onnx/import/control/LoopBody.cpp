@@ -23,9 +23,12 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
   // Each round marks at least one more extent, so it ends.
   while (true) {
     ArrayAttr symbols = ir::getSymbols(b.function);
+    // The result types follow from the region: it is filled in an op without results, which the real one replaces.
+    OperationState shellState(b.loc, ir::LoopOp::getOperationName());
+    shellState.addRegion();
+    Operation *shell = b.builder.create(shellState);
     OperationState state(b.loc, ir::LoopOp::getOperationName());
-    Region *region = state.addRegion();
-    Block *block = &region->emplaceBlock();
+    Block *block = &shell->getRegion(0).emplaceBlock();
     Value iteration = block->addArgument(RankedTensorType::get({}, b.i64Type()), b.loc);
     Values carried;
     for (auto [i, v] : llvm::enumerate(initial)) {
@@ -50,7 +53,7 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
       }
     }
     if (changed) {
-      region->dropAllReferences();
+      shell->erase();
       b.function->setAttr(ir::TCCDialect::kSymbolsAttr, symbols);
       continue;
     }
@@ -78,6 +81,8 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
     llvm::append_range(state.operands, initial);
     state.addAttribute("operandSegmentSizes", b.builder.getDenseI32ArrayAttr(
                                                   {tripCount ? 1 : 0, condition ? 1 : 0, int32_t(initial.size())}));
+    state.addRegion()->takeBody(shell->getRegion(0));
+    shell->erase();
     return Values(b.builder.create(state)->getResults());
   }
 }

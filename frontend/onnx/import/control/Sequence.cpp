@@ -17,9 +17,7 @@ static const std::vector<Item> &sequence(NodeBuilder &b, size_t i) {
 
 // `least` is -size; the end itself is a position only to insert at.
 static size_t position(NodeBuilder &b, size_t input, size_t size, bool allowEnd) {
-  if (!b.constantInts(b.input(input)))
-    b.fail("a sequence position that depends on data is not supported");
-  int64_t at = b.constantScalarInput(input, "the position"), n = size;
+  int64_t at = b.constantScalarInput(input, "the position in the sequence"), n = size;
   b.check(at >= -n && at <= n - (allowEnd ? 0 : 1),
           "position " + Twine(at) + " is outside a sequence of " + Twine(n) + " elements");
   return at < 0 ? at + n : at;

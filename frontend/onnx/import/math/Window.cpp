@@ -9,15 +9,14 @@ namespace tcc::onnx {
 
 static void convertWindow(NodeBuilder &b, ArrayRef<double> cosines) {
   Type type = b.dtypeAttr("output_datatype", b.f32Type());
-  std::optional<Exprs> size = b.knownInput(0);
-  if (!size || size->size() != 1)
-    b.fail("the window's size must be known when compiling");
+  Exprs size = b.requireKnown(0, "the window's size");
+  b.check(size.size() == 1, "the window's size must have one element");
   // In float64: the angle of a long window needs it.
   Type wide = b.builder.getF64Type();
-  Value n = b.cast(b.extentsTensor(*size, /*scalar=*/true), wide);
+  Value n = b.cast(b.extentsTensor(size, /*scalar=*/true), wide);
   if (b.intAttr("periodic", 1) == 0)
     n = b.sub(n, 1.0);
-  Value i = b.iota(*size, 0, wide);
+  Value i = b.iota(size, 0, wide);
   Value angle = b.div(b.mul(i, 2 * std::numbers::pi), n);
   Value sum = b.scalar(wide, cosines[0]);
   for (size_t k = 1; k < cosines.size(); ++k)

@@ -29,13 +29,11 @@ void convertGridSampleOldNames(NodeBuilder &b) { gridSample(b, "bilinear", "bicu
 // https://onnx.ai/onnx/operators/onnx__AffineGrid.html: theta applied to the homogeneous coordinates of every pixel.
 void convertAffineGrid(NodeBuilder &b) {
   Value theta = b.input(0);
-  std::optional<Exprs> size = b.knownInput(1);
-  if (!size)
-    b.fail("the size (input 1) must be known when compiling");
-  b.check(b.rank(theta) == 3 && (size->size() == 4 || size->size() == 5), "needs theta of rank 3 and a size of 4 or 5 entries");
+  Exprs size = b.requireKnown(1, "the size");
+  b.check(b.rank(theta) == 3 && (size.size() == 4 || size.size() == 5), "needs theta of rank 3 and a size of 4 or 5 entries");
   bool align = b.intAttr("align_corners", 0) != 0;
   Type type = b.elementType(theta);
-  Exprs spatial(size->begin() + 2, size->end());
+  Exprs spatial(size.begin() + 2, size.end());
   int64_t dims = spatial.size();
   Values coordinates;
   Exprs column = spatial;
@@ -51,7 +49,7 @@ void convertAffineGrid(NodeBuilder &b) {
   AffineExpr pixels = ir::product(b.context(), spatial);
   Value points = b.reshape(b.concat(coordinates, dims), {b.expr(1), pixels, b.expr(dims + 1)});
   Value grid = b.matmul(points, b.transposeLast(theta));
-  Exprs target{size->front()};
+  Exprs target{size.front()};
   target.append(spatial);
   target.push_back(b.expr(dims));
   b.result(b.reshape(grid, target));

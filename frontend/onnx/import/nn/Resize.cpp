@@ -120,13 +120,6 @@ static Options readOptions(NodeBuilder &b) {
   return o;
 }
 
-static SmallVector<double> constantFloats(NodeBuilder &b, size_t i, StringRef what) {
-  std::optional<SmallVector<double>> values = b.constantFloats(b.input(i));
-  if (!values)
-    b.fail(what + " (input " + Twine(i) + ") must be known when compiling");
-  return *values;
-}
-
 void convertResize(NodeBuilder &b) {
   Value x = b.input(0);
   Options o = readOptions(b);
@@ -138,7 +131,7 @@ void convertResize(NodeBuilder &b) {
     axes = llvm::to_vector(llvm::seq<int64_t>(0, b.rank(x)));
   SmallVector<double> roi;
   if (o.coordinate == "tf_crop_and_resize") {
-    SmallVector<double> given = constantFloats(b, 1, "roi");
+    SmallVector<double> given = b.constantFloatsInput(1, "roi");
     b.check(given.size() == 2 * axes.size(), "roi must have two entries an axis");
     roi.assign(2 * b.rank(x), 0.0);
     std::fill(roi.begin() + b.rank(x), roi.end(), 1.0);
@@ -150,13 +143,10 @@ void convertResize(NodeBuilder &b) {
   // An empty scales tensor stands for an absent one (op set 11).
   bool withScales = b.has(2) && !(b.rank(b.input(2)) == 1 && b.constantExtent(b.input(2), 0) == 0);
   if (withScales) {
-    byScales(b, axes, constantFloats(b, 2, "scales"), roi, o);
+    byScales(b, axes, b.constantFloatsInput(2, "scales"), roi, o);
     return;
   }
-  std::optional<Exprs> sizes = b.knownInput(3);
-  if (!sizes)
-    b.fail("sizes (input 3) must be known when compiling");
-  bySizes(b, axes, *sizes, roi, o);
+  bySizes(b, axes, b.requireKnown(3, "sizes"), roi, o);
 }
 
 // Op set 10, and Upsample: scales only, coordinates asymmetric, nearest rounds down.
@@ -168,7 +158,7 @@ static void legacyResize(NodeBuilder &b, ArrayRef<double> scales) {
   byScales(b, llvm::to_vector(llvm::seq<int64_t>(0, b.rank(b.input(0)))), scales, {}, o);
 }
 
-void convertResizeScales(NodeBuilder &b) { legacyResize(b, constantFloats(b, 1, "scales")); }
+void convertResizeScales(NodeBuilder &b) { legacyResize(b, b.constantFloatsInput(1, "scales")); }
 
 void convertUpsampleAttributes(NodeBuilder &b) {
   auto scales = b.floatsAttr("scales");

@@ -12,10 +12,7 @@ void convertSplit(NodeBuilder &b) {
   b.check(parts > 0, "has no outputs");
   Exprs sizes;
   if (b.has(1)) {
-    std::optional<Exprs> known = b.knownInput(1);
-    if (!known)
-      b.fail("the sizes (input 1) must be known when compiling");
-    sizes = *known;
+    sizes = b.requireKnown(1, "the sizes");
   } else if (std::optional<Ints> given = b.intsAttr("split")) {
     sizes = b.exprs(*given);
   } else {
