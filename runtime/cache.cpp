@@ -142,7 +142,8 @@ std::shared_ptr<const Package> ArtifactCache::Lookup(const std::string& key) {
     }
     return *package;
   }
-  if (package.status().code() != absl::StatusCode::kNotFound) {
+  // (One that is gone by now was evicted while we looked.)
+  if (package.status().code() != absl::StatusCode::kNotFound && access(path.c_str(), F_OK) == 0) {
     WarnOnce(path, absl::StrCat(package.status().message(), ": compiled again"));
     if (writable_) unlink(path.c_str());
   }
@@ -210,6 +211,11 @@ absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::GetOrBuild(const s
   }
   // Opened before others can see it: what cannot be opened is not an entry.
   absl::StatusOr<std::shared_ptr<const Package>> package = Package::Open(file->temporary_path(), {constant_store()});
+  if (package.status().code() == absl::StatusCode::kFailedPrecondition) {
+    // Another process has evicted constants that this package shares with one that was removed.
+    package = BuildPrivately(build);
+    if (package.ok()) return package;
+  }
   if (!package.ok()) return WithContext("the package just built", package.status());
   if (const absl::Status status = file->Commit(); !status.ok()) {
     WarnOnce("write", absl::StrCat(status.message(), ": compiled code is not kept"));

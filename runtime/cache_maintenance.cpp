@@ -126,9 +126,9 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
   // Who needs which constants: they go with the last package that does.
   const std::string store = constant_store();
   std::map<std::string, int> users;
-  std::map<std::string, int64_t> sizes;
+  std::map<std::string, const File*> known;
   std::map<std::string, std::set<std::string>> needs;
-  for (const File& file : constants) sizes[file.path] = file.bytes;
+  for (const File& file : constants) known[file.path] = &file;
   for (const File& package : packages) {
     needs[package.path] = ConstantsOf(package.path, store);
     for (const std::string& file : needs[package.path]) ++users[file];
@@ -149,9 +149,12 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
     ++removed;
     total -= package.bytes;
     for (const std::string& file : needs[package.path]) {
-      if (--users[file] > 0) continue;
+      if (--users[file] > 0 || known.count(file) == 0) continue;
+      // Used since: perhaps by a package that is being written.
+      struct stat now;
+      if (stat(file.c_str(), &now) != 0 || Nanoseconds(now.st_mtim) != known[file]->used_ns) continue;
       TCC_RETURN_IF_ERROR(Remove(file));
-      total -= sizes[file];
+      total -= known[file]->bytes;
     }
   }
   return removed;

@@ -136,14 +136,8 @@ absl::StatusOr<std::shared_ptr<const Package>> Package::Open(const std::string& 
   package->constant_store_ = options.constant_store;
   TCC_ASSIGN_OR_RETURN(package->file_, MappedFile::Open(path));
   TCC_RETURN_IF_ERROR(WithContext(path, PackageReader(*package).Read()));
-  for (int i = 0; i < package->size(); ++i) {
-    const std::string file = package->constants_file(i);
-    struct stat info;
-    if (file.empty()) continue;
-    if (stat(file.c_str(), &info) != 0 || info.st_size != package->constants_bytes(i) + kSlack) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, ": its constants are not in the constant store (", file, ")"));
-    }
+  for (Entry& entry : package->entries_) {
+    TCC_ASSIGN_OR_RETURN(entry.constants, package->MapConstants(entry));
   }
   return std::shared_ptr<const Package>(std::move(package));
 }
@@ -189,11 +183,13 @@ absl::StatusOr<Package::Constants> Package::MapConstants(const Entry& entry) con
     }
     return Constants{file_, bytes.substr(0, size)};
   }
-  TCC_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
-                       MappedFile::Open(absl::StrCat(constant_store_, "/", entry.constants_hash, ".bin")));
-  if (file->bytes().size() != size + kSlack)
-    return absl::InvalidArgumentError("constant store: a file of another size");
-  return Constants{file, file->bytes().substr(0, size)};
+  const std::string path = absl::StrCat(constant_store_, "/", entry.constants_hash, ".bin");
+  const auto file = MappedFile::Open(path);
+  if (!file.ok() || (*file)->bytes().size() != size + kSlack) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, ": its constants are not in the constant store (", path, ")"));
+  }
+  return Constants{*file, (*file)->bytes().substr(0, size)};
 }
 
 absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared_ptr<const Package> package, int i,
@@ -205,17 +201,13 @@ absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared
   if (!entry.code.empty()) {
     TCC_ASSIGN_OR_RETURN(code, CodeObject::Load(entry.code, absl::StrCat(package->path_, "#", i)));
   }
-  TCC_ASSIGN_OR_RETURN(Constants constants, package->MapConstants(entry));
-  const std::string_view bytes = constants.bytes;
-  std::shared_ptr<const void> owner =
-      std::make_shared<std::pair<std::shared_ptr<const Package>, Constants>>(package, constants);
-  return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(owner), options);
+  const std::string_view bytes = entry.constants.bytes;
+  return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(package), options);
 }
 
 absl::Status Package::VerifyConstants() const {
   for (const Entry& entry : entries_) {
-    TCC_ASSIGN_OR_RETURN(const Constants constants, MapConstants(entry));
-    if (!entry.constants_hash.empty() && Hash128(constants.bytes) != entry.constants_hash) {
+    if (!entry.constants_hash.empty() && Hash128(entry.constants.bytes) != entry.constants_hash) {
       return absl::InvalidArgumentError(absl::StrCat(path_, ": constants ", entry.constants_hash, " are corrupt"));
     }
   }

@@ -79,9 +79,10 @@ class Package {
   struct OpenOptions {
     std::string constant_store;  // where constants are looked for that are not in the package
   };
-  // Maps the file and verifies the directory, the manifest, and the checksums of plans and code (constants:
-  // VerifyConstants). Any damage is an error: InvalidArgument (not a package, truncated, altered), FailedPrecondition
-  // (another format version, or its constants are not in the store), NotFound.
+  // Maps the file and its constants, which may then be removed from the disk, and verifies the directory, the manifest,
+  // and the checksums of plans and code (constants: VerifyConstants). Any damage is an error: InvalidArgument (not a
+  // package, truncated, altered), FailedPrecondition (another format version, or its constants are not in the store),
+  // NotFound.
   static absl::StatusOr<std::shared_ptr<const Package>> Open(const std::string& path, const OpenOptions& options);
   static absl::StatusOr<std::shared_ptr<const Package>> Open(const std::string& path) {
     return Open(path, OpenOptions());
@@ -117,6 +118,10 @@ class Package {
 
  private:
   friend class PackageReader;
+  struct Constants {
+    std::shared_ptr<const void> owner;
+    std::string_view bytes;
+  };
   struct Entry {
     Signature signature;
     CodeTarget target;
@@ -126,10 +131,7 @@ class Package {
     std::string constants_hash;  // empty: none
     int64_t constants_bytes = 0;
     bool stored = false;  // in the constant store
-  };
-  struct Constants {
-    std::shared_ptr<const void> owner;
-    std::string_view bytes;
+    Constants constants;  // mapped
   };
 
   Package() = default;

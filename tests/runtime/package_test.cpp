@@ -113,6 +113,7 @@ TEST(Package, ConstantStore) {
   EXPECT_THAT(*Call(folder / "m.tcc", {10, 20, 30, 40}, store), ElementsAre(11, 22, 33, 44));
   const auto package = *Package::Open(folder / "m.tcc", {store});
   const std::string file = package->constants_file(0);
+  EXPECT_TRUE(package->VerifyConstants().ok());
   EXPECT_EQ(package->constants_file(1), "");
   std::string bytes = ReadFile(file);
   bytes[70] ^= 1;
