@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "frontend/onnx/program/Interface.h"
 #include "frontend/onnx/program/Program.h"
 #include "onnx/onnx-ml.pb.h"
 
@@ -18,6 +19,16 @@ TEST(Zoo, Loads) {
     ASSERT_TRUE(program.ok()) << program.status();
     EXPECT_FALSE((*program)->inputs().empty());
     EXPECT_GE((*program)->opsetVersion(""), 17);
+    // The quick way sees the same.
+    auto interface = readInterface(entry.path());
+    ASSERT_TRUE(interface.ok()) << interface.status();
+    auto texts = [](const std::vector<ValueInfo>& values) {
+      std::vector<std::string> result;
+      for (const ValueInfo& value : values) result.push_back(value.toString());
+      return result;
+    };
+    EXPECT_EQ(texts(interface->inputs), texts((*program)->inputs()));
+    EXPECT_EQ(texts(interface->outputs), texts((*program)->outputs()));
     for (const auto& initializer : (*program)->graph().initializer()) {
       auto tensor = (*program)->tensor(initializer);
       ASSERT_TRUE(tensor.ok()) << tensor.status();

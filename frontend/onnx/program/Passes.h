@@ -29,6 +29,8 @@ extern const char opsetMetadataKey[];
 /// Gives every node a name that no other has; names that are unique stay.
 void nameNodes(::onnx::GraphProto &graph);
 
+ValueInfo toValueInfo(const ::onnx::ValueInfoProto &proto);
+
 /// "node 'conv1' (Conv)", with what there is.
 std::string describe(const ::onnx::NodeProto &node);
 

@@ -106,7 +106,7 @@ static ValueInfo::Kind kindOf(const ::onnx::TypeProto &type) {
   }
 }
 
-static ValueInfo toValueInfo(const ::onnx::ValueInfoProto &proto) {
+ValueInfo toValueInfo(const ::onnx::ValueInfoProto &proto) {
   ValueInfo info;
   info.name = proto.name();
   info.kind = kindOf(proto.type());

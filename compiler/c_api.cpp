@@ -1,0 +1,197 @@
+// The C interface (compiler/include/tcc.h) over the runtime.
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/include/tcc.h"
+#include "compiler/package_runner.h"
+#include "runtime/status.h"
+
+struct tcc_error {
+  int32_t code;
+  std::string message;
+};
+
+struct tcc_package {
+  struct Value {
+    std::string name;
+    int32_t dtype;
+    int32_t rank;
+    tcc::Dims dims;
+    bool optional;
+  };
+  std::unique_ptr<tcc::PackageRunner> runner;
+  std::vector<Value> inputs, outputs;
+};
+
+struct tcc_result {
+  std::vector<tcc::Tensor> outputs;
+};
+
+namespace {
+
+// What to report where there is no memory for an error.
+tcc_error out_of_memory = {TCC_ERROR_RESOURCE_EXHAUSTED, "out of memory"};
+
+tcc_error* ToError(const absl::Status& status) {
+  if (status.ok()) return nullptr;
+  auto* error = new (std::nothrow) tcc_error{static_cast<int32_t>(status.code()), std::string(status.message())};
+  return error != nullptr ? error : &out_of_memory;
+}
+
+// Runs `work`; no exception leaves.
+template <typename F>
+tcc_error* Guarded(F work) {
+  try {
+    return ToError(work());
+  } catch (const std::bad_alloc&) {
+    return &out_of_memory;
+  } catch (const std::exception& error) {
+    return ToError(absl::InternalError(error.what()));
+  }
+}
+
+absl::Status Missing(const char* what) { return absl::InvalidArgumentError(absl::StrCat(what, " is NULL")); }
+
+template <typename Spec>
+void Merge(const Spec& spec, bool known, bool optional, bool first, tcc_package::Value* value) {
+  if (first) {
+    value->name = spec.name;
+    value->dtype = static_cast<int32_t>(spec.dtype);
+    value->rank = known ? static_cast<int32_t>(spec.dims.size()) : -1;
+    for (const tcc::Extent& extent : spec.dims) value->dims.push_back(extent.symbol < 0 ? extent.value : -1);
+    value->optional = optional;
+    return;
+  }
+  value->optional |= optional;
+  if (value->rank != static_cast<int32_t>(spec.dims.size())) value->rank = -1;
+  for (size_t i = 0; value->rank >= 0 && i < spec.dims.size(); ++i) {
+    if (spec.dims[i].symbol >= 0 || spec.dims[i].value != value->dims[i]) value->dims[i] = -1;
+  }
+}
+
+absl::Status Fill(const std::vector<tcc_package::Value>& values, size_t index, tcc_value_info* info) {
+  if (info == nullptr) return Missing("info");
+  if (index >= values.size()) {
+    return absl::OutOfRangeError(absl::StrCat("index ", index, " of ", values.size()));
+  }
+  if (info->struct_size < sizeof(tcc_value_info))
+    return absl::InvalidArgumentError("struct_size is not set (TCC_INIT)");
+  const tcc_package::Value& value = values[index];
+  info->name = value.name.c_str();
+  info->dtype = value.dtype;
+  info->rank = value.rank;
+  info->dims = value.dims.data();
+  info->optional = value.optional ? 1 : 0;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<tcc::Tensor> Wrap(const tcc_tensor& from) {
+  if (from.struct_size < sizeof(tcc_tensor)) return absl::InvalidArgumentError("struct_size is not set (TCC_INIT)");
+  if (from.dtype == TCC_INVALID) return tcc::Tensor();
+  if (from.dtype < 0 || from.dtype > TCC_C128) return absl::InvalidArgumentError(absl::StrCat("dtype ", from.dtype));
+  if (from.rank < 0 || (from.rank > 0 && from.dims == nullptr)) return absl::InvalidArgumentError("no dims");
+  const auto rank = static_cast<size_t>(from.rank);
+  const absl::Span<const int64_t> dims(from.dims, rank);
+  const absl::Span<const int64_t> strides(from.strides, from.strides == nullptr ? 0 : rank);
+  tcc::Tensor tensor = tcc::Tensor::Wrap(from.data, static_cast<tcc::DType>(from.dtype), dims, strides);
+  if (!tensor.valid()) return absl::InvalidArgumentError("an extent is negative, or there are too many elements");
+  if (from.data == nullptr && tensor.num_elements() > 0) return Missing("data");
+  return tensor;
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t tcc_c_version(void) { return TCC_C_VERSION; }
+
+int32_t tcc_error_code_of(const tcc_error* error) { return error == nullptr ? 0 : error->code; }
+const char* tcc_error_message(const tcc_error* error) { return error == nullptr ? "" : error->message.c_str(); }
+void tcc_error_free(tcc_error* error) {
+  if (error != &out_of_memory) delete error;
+}
+
+tcc_error* tcc_package_load(const char* path, tcc_package** package) {
+  return Guarded([&]() -> absl::Status {
+    if (path == nullptr) return Missing("path");
+    if (package == nullptr) return Missing("package");
+    *package = nullptr;
+    auto result = std::make_unique<tcc_package>();
+    TCC_ASSIGN_OR_RETURN(result->runner, tcc::PackageRunner::Open(path));
+    const tcc::Package& opened = result->runner->package();
+    for (int i = 0; i < opened.size(); ++i) {
+      const tcc::Signature& signature = opened.signature(i);
+      result->inputs.resize(std::max(result->inputs.size(), signature.inputs.size()));
+      result->outputs.resize(std::max(result->outputs.size(), signature.outputs.size()));
+      for (size_t k = 0; k < signature.inputs.size(); ++k) {
+        const tcc::InputSpec& spec = signature.inputs[k];
+        Merge(spec, !spec.absent, spec.optional || spec.absent, i == 0, &result->inputs[k]);
+      }
+      for (size_t k = 0; k < signature.outputs.size(); ++k) {
+        Merge(signature.outputs[k], true, false, i == 0, &result->outputs[k]);
+      }
+    }
+    *package = result.release();
+    return absl::OkStatus();
+  });
+}
+
+void tcc_package_free(tcc_package* package) { delete package; }
+
+size_t tcc_package_num_inputs(const tcc_package* package) { return package == nullptr ? 0 : package->inputs.size(); }
+size_t tcc_package_num_outputs(const tcc_package* package) { return package == nullptr ? 0 : package->outputs.size(); }
+tcc_error* tcc_package_input(const tcc_package* package, size_t index, tcc_value_info* info) {
+  return Guarded([&] { return package == nullptr ? Missing("package") : Fill(package->inputs, index, info); });
+}
+tcc_error* tcc_package_output(const tcc_package* package, size_t index, tcc_value_info* info) {
+  return Guarded([&] { return package == nullptr ? Missing("package") : Fill(package->outputs, index, info); });
+}
+
+tcc_error* tcc_package_run(tcc_package* package, const tcc_tensor* inputs, size_t num_inputs, tcc_result** result) {
+  return Guarded([&]() -> absl::Status {
+    if (package == nullptr) return Missing("package");
+    if (result == nullptr) return Missing("result");
+    if (inputs == nullptr && num_inputs > 0) return Missing("inputs");
+    *result = nullptr;
+    std::vector<tcc::Tensor> tensors;
+    for (size_t i = 0; i < num_inputs; ++i) {
+      absl::StatusOr<tcc::Tensor> tensor = Wrap(inputs[i]);
+      if (!tensor.ok()) return tcc::WithContext(absl::StrCat("input ", i), tensor.status());
+      tensors.push_back(*std::move(tensor));
+    }
+    auto made = std::make_unique<tcc_result>();
+    TCC_RETURN_IF_ERROR(package->runner->Run(tensors, tcc::RunOptions(), &made->outputs));
+    *result = made.release();
+    return absl::OkStatus();
+  });
+}
+
+size_t tcc_result_num_outputs(const tcc_result* result) { return result == nullptr ? 0 : result->outputs.size(); }
+
+tcc_error* tcc_result_output(const tcc_result* result, size_t index, tcc_tensor* output) {
+  return Guarded([&]() -> absl::Status {
+    if (result == nullptr) return Missing("result");
+    if (output == nullptr) return Missing("output");
+    if (index >= result->outputs.size()) {
+      return absl::OutOfRangeError(absl::StrCat("output ", index, " of ", result->outputs.size()));
+    }
+    if (output->struct_size < sizeof(tcc_tensor))
+      return absl::InvalidArgumentError("struct_size is not set (TCC_INIT)");
+    const tcc::Tensor& tensor = result->outputs[index];
+    if (tensor.dtype() == tcc::DType::kString) return absl::UnimplementedError("strings have no form in C");
+    output->dtype = static_cast<int32_t>(tensor.dtype());
+    output->rank = tensor.rank();
+    output->dims = tensor.dims().data();
+    output->strides = tensor.strides().data();
+    output->data = tensor.data();
+    return absl::OkStatus();
+  });
+}
+
+void tcc_result_free(tcc_result* result) { delete result; }
+
+}  // extern "C"

@@ -1,0 +1,68 @@
+#include <cmath>
+#include <complex>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/cli/command.h"
+#include "runtime/dispatch.h"
+#include "runtime/status.h"
+
+namespace tcc::cli {
+namespace {
+
+// Complex numbers as pairs.
+double Element(const Tensor& tensor, int64_t i) {
+  if (tensor.dtype() == DType::kC64) return tensor.data_as<float>()[i];
+  if (tensor.dtype() == DType::kC128) return tensor.data_as<double>()[i];
+  return LoadDouble(tensor.data(), tensor.dtype(), i);
+}
+
+}  // namespace
+
+absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
+  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
+    return absl::DataLossError(
+        absl::StrCat("is ", actual.type().ToString(), ", expected ", expected.type().ToString()));
+  }
+  TCC_ASSIGN_OR_RETURN(const Tensor a, actual.Contiguous());
+  TCC_ASSIGN_OR_RETURN(const Tensor b, expected.Contiguous());
+  if (a.dtype() == DType::kString) {
+    for (int64_t i = 0; i < a.num_elements(); ++i) {
+      const std::string &got = a.data_as<std::string>()[i], &want = b.data_as<std::string>()[i];
+      if (got != want)
+        return absl::DataLossError(absl::StrCat("element ", i, " is '", got, "', expected '", want, "'"));
+    }
+    return absl::OkStatus();
+  }
+  if (IsInteger(a.dtype())) {
+    for (int64_t i = 0; i < a.num_elements(); ++i) {
+      const int64_t got = LoadInt(a.data(), a.dtype(), i), want = LoadInt(b.data(), b.dtype(), i);
+      const double bound = tolerance.atol + tolerance.rtol * std::abs(static_cast<double>(want));
+      if (got != want && !(std::abs(static_cast<double>(got) - static_cast<double>(want)) <= bound)) {
+        return absl::DataLossError(absl::StrCat("element ", i, " is ", got, ", expected ", want));
+      }
+    }
+    return absl::OkStatus();
+  }
+  const bool complex = IsComplex(a.dtype());
+  const int64_t count = a.num_elements() * (complex ? 2 : 1);
+  int64_t wrong = 0, worst = -1;
+  double worst_error = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    const double got = Element(a, i), want = Element(b, i);
+    if (got == want || (std::isnan(got) && std::isnan(want))) continue;
+    const double error = std::abs(got - want);
+    if (error <= tolerance.atol + tolerance.rtol * std::abs(want)) continue;
+    ++wrong;
+    const double rank = std::isnan(error) ? INFINITY : error;
+    if (rank > worst_error) {
+      worst_error = rank;
+      worst = i;
+    }
+  }
+  if (wrong == 0) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(wrong, " of ", count, " elements of ", actual.type().ToString(),
+                                          " differ; the worst, element ", worst, ", is ", Element(a, worst),
+                                          ", expected ", Element(b, worst)));
+}
+
+}  // namespace tcc::cli

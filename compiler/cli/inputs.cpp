@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/cli/command.h"
+#include "frontend/onnx/program/ValueFile.h"
+#include "runtime/dispatch.h"
+#include "runtime/npy.h"
+#include "runtime/status.h"
+
+namespace tcc::cli {
+namespace {
+
+bool IsFileName(const std::string& text) {
+  return absl::EndsWith(text, ".npz") || absl::EndsWith(text, ".npy") || absl::EndsWith(text, ".pb");
+}
+
+absl::StatusOr<Tensor> LoadTensor(const std::string& path) {
+  if (absl::EndsWith(path, ".npy")) return LoadNpy(path);
+  if (absl::EndsWith(path, ".pb")) {
+    TCC_ASSIGN_OR_RETURN(onnx::Value value, onnx::loadValueFile(path, onnx::ValueInfo::Kind::Tensor));
+    return value.tensor;
+  }
+  if (absl::EndsWith(path, ".npz")) {
+    TCC_ASSIGN_OR_RETURN(const NamedTensors tensors, LoadNpz(path));
+    if (tensors.size() == 1) return tensors[0].second;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": holds ", tensors.size(), " arrays; give the file without NAME= to match them by name"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": give a .npy, .npz or .pb file, or a description like f32[1,3]"));
+}
+
+absl::StatusOr<size_t> IndexOf(const Session& session, const std::string& name) {
+  const auto& inputs = session.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == name) return i;
+  }
+  const auto format = [](std::string* out, const DeclaredInput& input) { absl::StrAppend(out, input.name); };
+  return absl::InvalidArgumentError(
+      absl::StrCat("the model has no input '", name, "'; it has ", absl::StrJoin(inputs, ", ", format)));
+}
+
+// Arrays of an .npz by name, or by position as i0, i1, ...; arrays for other purposes (o0, ...) may be in it too.
+absl::Status Assign(const Session& session, const std::string& path, const NamedTensors& arrays,
+                    std::vector<Tensor>* tensors) {
+  size_t used = 0;
+  for (const auto& [name, tensor] : arrays) {
+    const auto& inputs = session.inputs();
+    auto it = std::find_if(inputs.begin(), inputs.end(), [&, &n = name](const auto& input) { return input.name == n; });
+    size_t index = static_cast<size_t>(it - inputs.begin());
+    if (it == inputs.end() && !(name.size() > 1 && name[0] == 'i' && absl::SimpleAtoi(name.substr(1), &index)))
+      continue;
+    if (index >= inputs.size()) continue;
+    (*tensors)[index] = tensor;
+    ++used;
+  }
+  if (used == 0) {
+    const auto format = [](std::string* out, const auto& item) { absl::StrAppend(out, item.first); };
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": no array is named like an input of the model, or i0, i1, ...; it has ",
+                     absl::StrJoin(arrays, ", ", format)));
+  }
+  return absl::OkStatus();
+}
+
+// Numbers that models can take: floats of a normal distribution, small integers of few values (indices, masks, tokens).
+absl::StatusOr<Tensor> Random(const TensorType& type, std::mt19937_64& generator) {
+  TCC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(type.dtype, type.dims));
+  std::normal_distribution<double> normal;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    if (IsFloat(type.dtype)) {
+      StoreDouble(tensor.data(), type.dtype, i, normal(generator));
+    } else if (IsInteger(type.dtype) || type.dtype == DType::kBool) {
+      StoreInt(tensor.data(), type.dtype, i, static_cast<int64_t>(generator() % 2));
+    } else {
+      return absl::UnimplementedError(
+          absl::StrCat("random ", std::string(DTypeName(type.dtype)), " values are not supported; give a file"));
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+void InputFlags::AddTo(CLI::App& command) {
+  command.add_option("--input", inputs_,
+                     "NAME=FILE (.npy, .npz or .pb), a whole .npz (arrays named like the inputs, or i0, i1, ...), or a "
+                     "description, NAME=f32[1,3,224,224]");
+  random_ = command.add_option("--random", seed_, "Random numbers for inputs without a file; an optional seed")
+                ->expected(0, 1);
+}
+
+absl::Status InputFlags::AddDynamic(Options* options) const {
+  for (const std::string& text : inputs_) {
+    if (IsFileName(text)) continue;
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(InputDescription description, ParseInputDescription(named.second));
+    const bool dynamic = std::any_of(description.dims.begin(), description.dims.end(),
+                                     [](const DimSpec& dim) { return dim.kind == DimSpec::Kind::kDynamic; });
+    if (dynamic) options->dynamic.push_back({named.first, description.dims});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
+  CallTypes types(session.inputs().size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    const DeclaredInput& input = session.inputs()[i];
+    if (input.optional) continue;
+    if (!input.has_rank) continue;
+    types[i].dtype = input.dtype;
+    for (const auto& dim : input.dims) types[i].dims.push_back(dim.value);
+  }
+  for (const std::string& text : inputs_) {
+    if (absl::EndsWith(text, ".npz") && text.find('=') == std::string::npos) {
+      TCC_ASSIGN_OR_RETURN(const NamedTensors arrays, LoadNpz(text));
+      std::vector<Tensor> tensors(types.size());
+      TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
+      for (size_t i = 0; i < types.size(); ++i) {
+        if (tensors[i].valid()) types[i] = tensors[i].type();
+      }
+      continue;
+    }
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, named.first));
+    if (IsFileName(named.second)) {
+      TCC_ASSIGN_OR_RETURN(const Tensor tensor, LoadTensor(named.second));
+      types[index] = tensor.type();
+      continue;
+    }
+    TCC_ASSIGN_OR_RETURN(InputDescription description, ParseInputDescription(named.second));
+    const DeclaredInput& input = session.inputs()[index];
+    types[index].dtype = description.dtype == DType::kInvalid ? input.dtype : description.dtype;
+    types[index].dims.clear();
+    for (const DimSpec& dim : description.dims) {
+      // A dynamic extent stands for any of its range; the smallest that is not special will do.
+      int64_t value = dim.kind == DimSpec::Kind::kStatic ? dim.value : std::min(std::max<int64_t>(dim.min, 2), dim.max);
+      if (dim.kind == DimSpec::Kind::kDynamic) {
+        value = (value + dim.multiple_of - 1) / dim.multiple_of * dim.multiple_of;
+        if (value > dim.max) value = dim.max / dim.multiple_of * dim.multiple_of;
+      }
+      if (dim.kind == DimSpec::Kind::kAutomatic) {
+        const size_t axis = types[index].dims.size();
+        value = input.has_rank && axis < input.dims.size() ? input.dims[axis].value : -1;
+      }
+      types[index].dims.push_back(value);
+    }
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    const DeclaredInput& input = session.inputs()[i];
+    const bool known = types[i].dtype != DType::kInvalid &&
+                       std::all_of(types[i].dims.begin(), types[i].dims.end(), [](int64_t dim) { return dim >= 0; });
+    if (known || (input.optional && types[i].dtype == DType::kInvalid)) continue;
+    std::string extents;
+    for (const auto& dim : input.dims) {
+      absl::StrAppend(&extents, extents.empty() ? "" : ",",
+                      dim.value >= 0      ? absl::StrCat(dim.value)
+                      : dim.param.empty() ? "?"
+                                          : dim.param);
+    }
+    const std::string dtype(DTypeName(input.dtype));
+    return absl::InvalidArgumentError(absl::StrCat("the model does not fix the extents of input '", input.name,
+                                                   "': ", dtype, "[", extents, "]; give them, --input '", input.name,
+                                                   "=", dtype, "[...]', with names for extents that vary"));
+  }
+  return types;
+}
+
+absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session) const {
+  std::vector<Tensor> tensors(session.inputs().size());
+  std::vector<std::string> descriptions;
+  for (const std::string& text : inputs_) {
+    if (absl::EndsWith(text, ".npz") && std::filesystem::exists(text)) {
+      TCC_ASSIGN_OR_RETURN(const NamedTensors arrays, LoadNpz(text));
+      TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
+      continue;
+    }
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, named.first));
+    if (!IsFileName(named.second)) continue;  // described: random
+    TCC_ASSIGN_OR_RETURN(tensors[index], LoadTensor(named.second));
+  }
+  if (random_->count() > 0) {
+    uint64_t seed = 0;
+    if (!seed_.empty() && !absl::SimpleAtoi(seed_, &seed)) {
+      return absl::InvalidArgumentError(absl::StrCat("--random: '", seed_, "' is not a number"));
+    }
+    std::mt19937_64 generator(seed);
+    TCC_ASSIGN_OR_RETURN(const CallTypes types, Types(session));
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].valid() || types[i].dtype == DType::kInvalid) continue;
+      TCC_ASSIGN_OR_RETURN(tensors[i], Random(types[i], generator));
+    }
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const DeclaredInput& input = session.inputs()[i];
+    if (tensors[i].valid() || input.optional) continue;
+    return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is missing; give --input '", input.name,
+                                                   "=FILE', or --random for random numbers"));
+  }
+  return tensors;
+}
+
+void CompileFlags::AddTo(CLI::App& command) {
+  command.add_option("--mode", mode_, "default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs");
+  command.add_option("--target", target_, "cpu, cpu:NAME, cuda, cuda:sm_NN or cuda-sim");
+  command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
+  command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors");
+  command.add_option("--precision", precision_, "How weights and activations are stored: model, f32, bf16 or f16");
+  command.add_option("--numerics", numerics_, "default, or strict: without approximations");
+  command.add_option("--external-data-root", external_data_roots_, "A folder that external data may lie in");
+  command.add_option("--recompile-limit", recompile_limit_, "Specialisations before the most general one");
+  command.add_option("--compile-timeout", timeout_, "Seconds that one compile may take; 0: any");
+  command.add_flag("--no-cache", no_cache_, "Compile anew, and keep nothing");
+}
+
+absl::StatusOr<Options> CompileFlags::Parse() const {
+  Options options;
+  TCC_ASSIGN_OR_RETURN(options.mode, ParseMode(mode_));
+  TCC_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision_));
+  TCC_ASSIGN_OR_RETURN(options.numerics, ParseNumerics(numerics_));
+  options.target = target_;
+  options.fullgraph = fullgraph_;
+  options.external_data_roots = external_data_roots_;
+  options.recompile_limit = recompile_limit_;
+  options.compile_timeout_seconds = timeout_;
+  options.use_cache = !no_cache_;
+  for (const std::string& text : dynamic_) {
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(InputDescription description, ParseInputDescription(named.second));
+    options.dynamic.push_back({named.first, std::move(description.dims)});
+  }
+  TCC_RETURN_IF_ERROR(ValidateOptions(options));
+  return options;
+}
+
+}  // namespace tcc::cli

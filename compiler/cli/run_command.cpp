@@ -1,0 +1,116 @@
+// tcc run: one call of a model.
+#include <cstdio>
+#include <filesystem>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/cli/command.h"
+#include "runtime/npy.h"
+#include "runtime/status.h"
+
+namespace tcc::cli {
+namespace {
+
+struct RunCommand {
+  std::string model, output, expect;
+  CompileFlags compile;
+  InputFlags inputs;
+  Tolerance tolerance;
+  bool json = false;
+
+  absl::Status Run() {
+    TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    Session::Config config;
+    config.options = std::move(options);
+    config.progress = TerminalProgress();
+    TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
+    TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, inputs.Load(*session));
+    std::vector<Tensor> outputs;
+    TCC_RETURN_IF_ERROR(session->Run(tensors, RunOptions(), &outputs));
+    ClearProgress();
+
+    const std::vector<CompileEvent> events = session->events();
+    std::vector<std::string> names;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Signature* signature = events.empty() ? nullptr : &events[0].signature;
+      names.push_back(signature != nullptr && i < signature->outputs.size() ? signature->outputs[i].name
+                                                                            : absl::StrCat("o", i));
+    }
+    if (!output.empty()) {
+      NamedTensors named;
+      for (size_t i = 0; i < outputs.size(); ++i) named.emplace_back(names[i], outputs[i]);
+      TCC_RETURN_IF_ERROR(SaveNpz(output, named));
+    }
+    if (json) {
+      nlohmann::json list = nlohmann::json::array();
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        list.push_back({{"name", names[i]}, {"type", outputs[i].type().ToString()}});
+      }
+      const bool hit = !events.empty() && events[0].hit;
+      std::printf("%s\n", nlohmann::json{{"outputs", list}, {"cache_hit", hit}}
+                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                              .c_str());
+    } else if (output.empty() && expect.empty()) {
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        std::printf("%s: %s\n", names[i].c_str(), DebugString(outputs[i]).c_str());
+      }
+    }
+    if (!expect.empty()) return Compare(names, outputs);
+    return absl::OkStatus();
+  }
+
+  absl::Status Compare(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) const {
+    TCC_ASSIGN_OR_RETURN(const NamedTensors expected, LoadNpz(expect));
+    int compared = 0;
+    std::string failures;
+    for (const auto& [name, tensor] : expected) {
+      size_t index = outputs.size();
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == name) index = i;
+      }
+      if (index == outputs.size() && !(name.size() > 1 && name[0] == 'o' && absl::SimpleAtoi(name.substr(1), &index))) {
+        continue;
+      }
+      if (index >= outputs.size()) {
+        absl::StrAppend(&failures, "\n  ", name, ": the model has only ", outputs.size(), " outputs");
+        continue;
+      }
+      ++compared;
+      const absl::Status status = CompareTensors(outputs[index], tensor, tolerance);
+      if (!status.ok()) absl::StrAppend(&failures, "\n  ", names[index], " ", status.message());
+    }
+    if (!failures.empty()) return absl::DataLossError(absl::StrCat("the outputs differ from ", expect, ":", failures));
+    if (compared == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(expect, ": no array is named like an output (",
+                                                     absl::StrJoin(names, ", "), "), or o0, o1, ..."));
+    }
+    if (!json) std::printf("%d outputs as expected\n", compared);
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, int* exit_code) {
+  auto command = std::make_shared<RunCommand>();
+  CLI::App* sub = app.add_subcommand("run", "Runs a model or package once");
+  sub->add_option("MODEL", command->model, "An .onnx model or a .tcc package")->required();
+  command->inputs.AddTo(*sub);
+  sub->add_option("--output", command->output, "Where the outputs go, an .npz");
+  sub->add_option("--expect", command->expect, "Compares the outputs with an .npz (by name, or o0, o1, ...)");
+  sub->add_option("--rtol", command->tolerance.rtol, "Relative tolerance of --expect");
+  sub->add_option("--atol", command->tolerance.atol, "Absolute tolerance of --expect");
+  command->compile.AddTo(*sub);
+  sub->add_flag("--json", command->json, "Output for machines");
+  sub->footer(
+      "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
+      "         tcc run model.onnx --input data.npz --expect data.npz --rtol 1e-4");
+  sub->callback([command, exit_code] {
+    const absl::Status status = command->Run();
+    *exit_code = status.ok() ? kOk : Fail(status);
+  });
+}
+
+}  // namespace tcc::cli

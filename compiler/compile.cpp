@@ -1,0 +1,254 @@
+#include "compiler/compile.h"
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "codegen/plan/Plan.h"
+#include "compiler/diagnostics.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/signature_of.h"
+#include "compiler/version.h"
+#include "frontend/onnx/import/Import.h"
+#include "frontend/onnx/program/Check.h"
+#include "frontend/onnx/program/Program.h"
+#include "frontend/onnx/program/ValueFile.h"
+#include "ir/Dialect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/cpu_features.h"
+#include "runtime/package.h"
+#include "runtime/plan_json.h"
+#include "runtime/status.h"
+
+namespace tcc {
+namespace {
+
+// Strings as a package stores them: each with its length before it.
+std::string EncodeStrings(const Tensor& tensor) {
+  std::string bytes;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const std::string& text = tensor.data_as<std::string>()[i];
+    const auto size = static_cast<uint32_t>(text.size());
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    bytes += text;
+  }
+  return bytes;
+}
+
+class Compilation {
+ public:
+  Compilation(const CompileRequest& request, const ProgressFunction& progress)
+      : request_(request), progress_(progress) {}
+
+  absl::StatusOr<CompileReply> Run() {
+    absl::Status status = RunPhases();
+    if (!status.ok()) return status;
+    rusage usage = {};
+    ::getrusage(RUSAGE_SELF, &usage);
+    reply_.peak_rss_bytes = int64_t{usage.ru_maxrss} * 1024;
+    return std::move(reply_);
+  }
+
+ private:
+  // Runs one phase; false where it is beyond the last one asked for.
+  template <typename F>
+  absl::StatusOr<bool> Do(Phase phase, F work) {
+    if (phase > request_.to_phase) return false;
+    if (progress_) progress_(phase, 0, 0);
+    const auto start = std::chrono::steady_clock::now();
+    absl::Status status = work();
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    reply_.phase_ms.emplace_back(std::string(PhaseName(phase)), elapsed.count());
+    if (!status.ok()) return status;
+    return true;
+  }
+
+  absl::Status RunPhases() {
+    const struct {
+      Phase phase;
+      absl::Status (Compilation::*work)();
+    } steps[] = {{Phase::kLoad, &Compilation::LoadModel},    {Phase::kImport, &Compilation::Import},
+                 {Phase::kSimplify, &Compilation::Simplify}, {Phase::kFuse, &Compilation::Fuse},
+                 {Phase::kCodegen, &Compilation::Codegen},   {Phase::kPackage, &Compilation::WritePackage}};
+    for (const auto& step : steps) {
+      TCC_ASSIGN_OR_RETURN(const bool done, Do(step.phase, [&] { return (this->*step.work)(); }));
+      if (!done) break;
+    }
+    return absl::OkStatus();
+  }
+
+  bool Emits(const char* what) const {
+    for (const std::string& name : request_.emit) {
+      if (name == what) return true;
+    }
+    return false;
+  }
+  void EmitModule(const char* name) {
+    llvm::raw_string_ostream stream(reply_.emitted[name]);
+    mlir::OpPrintingFlags flags;
+    flags.elideLargeElementsAttrs(16).elideLargeResourceString(16);
+    (*module_)->print(stream, flags);
+  }
+
+  absl::Status LoadModel() {
+    TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(request_.options.target));
+    if (target.kind != TargetSpec::Kind::kCpu) {
+      return absl::UnimplementedError(
+          absl::StrCat("target '", request_.options.target, "' is not built into this tcc"));
+    }
+    onnx::LoadOptions options;
+    options.externalDataRoots = request_.options.external_data_roots;
+    options.check = onnx::checkModel;
+    TCC_ASSIGN_OR_RETURN(program_, onnx::Program::load(request_.model, options));
+    return absl::OkStatus();
+  }
+
+  absl::Status Import() {
+    onnx::ImportOptions options;
+    options.signature = request_.signature;
+    for (const auto& [name, path] : request_.constants) {
+      auto kind = onnx::ValueInfo::Kind::Tensor;
+      for (const onnx::ValueInfo& input : program_->inputs()) {
+        if (input.name == name) kind = input.kind;
+      }
+      TCC_ASSIGN_OR_RETURN(const onnx::Value value, onnx::loadValueFile(path, kind));
+      TCC_RETURN_IF_ERROR(Flatten(value, &options.constants[name]));
+    }
+    absl::Status first = TryImport(options);
+    if (first.ok() || request_.small_values.empty()) return first;
+    // Where the model's structure depends on small inputs, their values are part of the specialisation.
+    for (InputSpec& input : options.signature.inputs) {
+      const auto values = request_.small_values.find(input.name);
+      if (values == request_.small_values.end() || input.absent) continue;
+      for (const Extent& extent : input.dims) {
+        if (extent.symbol >= 0) return first;
+      }
+      input.values = values->second;
+    }
+    request_.signature = options.signature;
+    return TryImport(options).ok() ? absl::OkStatus() : first;
+  }
+
+  static absl::Status Flatten(const onnx::Value& value, std::vector<Tensor>* tensors) {
+    if (value.kind == onnx::ValueInfo::Kind::Tensor) {
+      tensors->push_back(value.tensor);
+      return absl::OkStatus();
+    }
+    for (const onnx::Value& element : value.elements) TCC_RETURN_IF_ERROR(Flatten(element, tensors));
+    return absl::OkStatus();
+  }
+
+  absl::Status TryImport(const onnx::ImportOptions& options) {
+    module_ = {};
+    context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+    context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
+    DiagnosticCollector diagnostics(context_.get());
+    auto module = onnx::importModel(*program_, options, context_.get());
+    if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
+    module_ = *std::move(module);
+    if (Emits("import")) EmitModule("import");
+    return absl::OkStatus();
+  }
+
+  absl::Status RunPipeline(void (*add)(mlir::OpPassManager&, const compiler::PipelineOptions&), const char* what) {
+    mlir::PassManager passes(context_.get(), mlir::ModuleOp::getOperationName());
+    add(passes, pipeline_options_);
+    DiagnosticCollector diagnostics(context_.get());
+    if (mlir::failed(passes.run(*module_))) {
+      return WithContext(request_.model, diagnostics.Take(absl::StrCat(what, " failed")));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Simplify() {
+    TCC_RETURN_IF_ERROR(RunPipeline(compiler::addSimplifyPipeline, "simplification"));
+    if (Emits("tcc")) EmitModule("tcc");
+    return absl::OkStatus();
+  }
+
+  absl::Status Fuse() {
+    TCC_RETURN_IF_ERROR(RunPipeline(compiler::addFusionPipeline, "fusion"));
+    if (Emits("kernels")) EmitModule("kernels");
+    return absl::OkStatus();
+  }
+
+  absl::Status Codegen() {
+    auto function = module_->lookupSymbol<mlir::func::FuncOp>("main");
+    TCC_ASSIGN_OR_RETURN(const ArgumentSignature arguments, SignatureOf(function, *program_, request_));
+    DiagnosticCollector diagnostics(context_.get());
+    auto result = codegen::buildPlan(function, pipeline_options_.target);
+    if (mlir::failed(result)) return WithContext(request_.model, diagnostics.Take("building the plan failed"));
+    result_ = *std::move(result);
+    // The plan's inputs are the function's arguments; inputs known while compiling are none of those.
+    std::vector<ValueId> inputs;
+    for (int argument : arguments.argument_of_input) {
+      inputs.push_back(argument < 0 ? kNoValue : result_.plan.inputs[static_cast<size_t>(argument)]);
+    }
+    result_.plan.inputs = std::move(inputs);
+    reply_.signature = arguments.signature;
+    for (const codegen::ExplainRecord& record : result_.explain) {
+      reply_.kernels.push_back(
+          {record.name, record.sources, record.schedule, record.launches, record.flops, record.bytes});
+    }
+    if (Emits("plan")) reply_.emitted["plan"] = PlanToJson(result_.plan);
+    return absl::OkStatus();
+  }
+
+  absl::Status WritePackage() {
+    if (request_.package.empty()) return absl::OkStatus();
+    PackageBuilder builder;
+    builder.tcc_version = kVersion;
+    for (const auto& [name, value] : OptionsToJson(request_.options).items()) {
+      builder.options[name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    builder.options["model"] = request_.model;
+    Specialisation& specialisation = builder.specialisations.emplace_back();
+    specialisation.signature = reply_.signature;
+    specialisation.target.arch = std::string(HostArch());
+    specialisation.plan = result_.plan;
+    specialisation.code = result_.codeObject;
+    std::vector<std::string> encoded(result_.constants.size());
+    for (size_t i = 0; i < result_.constants.size(); ++i) {
+      Tensor& tensor = result_.constants[i];
+      const PlanConstant& constant = result_.plan.constants[i];
+      if (tensor.dtype() == DType::kString) {
+        encoded[i] = EncodeStrings(tensor);
+        specialisation.constants.push_back({constant.offset, encoded[i]});
+        continue;
+      }
+      TCC_ASSIGN_OR_RETURN(tensor, tensor.Contiguous());
+      specialisation.constants.push_back({constant.offset, {static_cast<const char*>(tensor.data()), tensor.bytes()}});
+    }
+    specialisation.constants_bytes = result_.constantBytes;
+    specialisation.info["kernels"] =
+        KernelsToJson(reply_.kernels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    for (const auto& [name, text] : reply_.emitted) builder.dumps[name] = text;
+    return builder.Write(request_.package, {.constant_store = request_.constant_store});
+  }
+
+  CompileRequest request_;
+  const ProgressFunction& progress_;
+  CompileReply reply_;
+  compiler::PipelineOptions pipeline_options_;
+  // Constants of the module point into the program, and those of the result into both.
+  std::shared_ptr<const onnx::Program> program_;
+  std::unique_ptr<mlir::MLIRContext> context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  codegen::PlanResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<CompileReply> CompileModel(const CompileRequest& request, const ProgressFunction& progress) {
+  return Compilation(request, progress).Run();
+}
+
+}  // namespace tcc

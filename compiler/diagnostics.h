@@ -1,0 +1,26 @@
+// MLIR's diagnostics, collected and turned into one absl::Status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace tcc {
+
+// Collects the errors that are emitted on a context while it lives.
+class DiagnosticCollector {
+ public:
+  explicit DiagnosticCollector(mlir::MLIRContext* context);
+
+  // InvalidArgument with all errors, "node 'conv1' (Conv): strides must be positive"; `fallback` where none was
+  // emitted.
+  absl::Status Take(absl::string_view fallback);
+
+ private:
+  std::vector<std::string> messages_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+}  // namespace tcc

@@ -1,0 +1,59 @@
+// How to compile a model.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tcc {
+
+enum class Mode {
+  kDefault,                  // "default"
+  kReduceOverhead,           // "reduce-overhead": a recorded plan, a little more memory
+  kMaxAutotune,              // "max-autotune": measured schedules; a long compile
+  kMaxAutotuneNoCudagraphs,  // "max-autotune-no-cudagraphs"
+};
+
+// How weights and activations are stored inside; accumulation is in float32, inputs and outputs keep their dtype.
+enum class Precision { kModel, kF32, kBF16, kF16 };
+
+// kStrict switches approximations off (Winograd, fast math).
+enum class Numerics { kDefault, kStrict };
+
+// What is known of one extent of an input before the first call.
+struct DimSpec {
+  enum class Kind { kAutomatic, kStatic, kDynamic };
+  Kind kind = Kind::kAutomatic;
+  int64_t value = 0;  // kStatic
+  std::string name;   // kDynamic: extents of equal names are equal; empty: unlike any other
+  int64_t min = 0;    // kDynamic
+  int64_t max = std::numeric_limits<int64_t>::max();
+  int64_t multiple_of = 1;
+  bool operator==(const DimSpec&) const = default;
+};
+
+// Extents of one input: static, dynamic with a range, or left to automatic dynamic shapes.
+struct DynamicSpec {
+  std::string input;
+  std::vector<DimSpec> dims;
+  bool operator==(const DynamicSpec&) const = default;
+};
+
+struct Options {
+  Mode mode = Mode::kDefault;
+  std::string target = "cpu";  // "cpu", "cpu:NAME" (an LLVM CPU name), "cuda", "cuda:sm_90a", "cuda-sim"
+  bool fullgraph = false;      // graph breaks are errors
+  Precision precision = Precision::kModel;
+  Numerics numerics = Numerics::kDefault;
+  std::vector<DynamicSpec> dynamic;
+  // After so many specialisations the most general one is compiled, with one warning.
+  int recompile_limit = 8;
+  bool use_cache = true;
+  // A compile that takes longer is an error; 0: no limit.
+  double compile_timeout_seconds = 0;
+  // Folders that external data may lie in, besides the model's own.
+  std::vector<std::string> external_data_roots;
+};
+
+}  // namespace tcc

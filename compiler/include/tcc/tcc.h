@@ -1,0 +1,122 @@
+// tcc: compiles models to native code.
+//
+//   absl::StatusOr<tcc::Callable> model = tcc::Compile(tcc::Load("model.onnx"), {.mode = tcc::Mode::kReduceOverhead});
+//   absl::StatusOr<std::vector<tcc::Tensor>> out = (*model)({image});
+//
+// The first call compiles; later calls, and later processes, do not. Compilation happens in a process of its own
+// (tcc-worker), found relative to this library.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/tensor.h"
+#include "tcc/options.h"
+
+#define TCC_API __attribute__((visibility("default")))
+
+namespace tcc {
+
+class Session;
+
+// A model file: ONNX (`.onnx`) or a package (`.tcc`). Cheap to copy.
+class TCC_API Model {
+ public:
+  const std::string& path() const { return path_; }
+
+ private:
+  friend absl::StatusOr<Model> Load(const std::string& path);
+  explicit Model(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// NotFound or InvalidArgument, with the path, for what is not a model. What is in the file is checked when it is
+// compiled.
+TCC_API absl::StatusOr<Model> Load(const std::string& path);
+
+// An input or output as the model declares it: an extent of -1 may vary.
+struct TensorInfo {
+  std::string name;
+  TensorType type;                     // dtype kInvalid: not declared
+  std::vector<std::string> dim_names;  // "" where an extent has no name
+  bool optional = false;
+};
+
+// How one call is run.
+struct CallOptions {
+  // One per output, or none: memory of the caller that receives the output where the tensor is valid. Must have the
+  // output's dtype and extents.
+  absl::Span<const Tensor> outputs;
+};
+
+// A kernel or library call of a compiled graph.
+struct KernelInfo {
+  std::string name;
+  std::vector<std::string> sources;  // the ops it does
+  std::string schedule;              // how it was generated; empty: a library call
+  double flops = 0;                  // estimates
+  double bytes = 0;
+};
+
+// One specialisation: the graph compiled for some dtypes and extents.
+struct GraphInfo {
+  std::vector<std::string> inputs;  // "x: f32[s0,3,224,224]"
+  std::vector<std::string> guards;  // "s0: from 2 to 64"
+  std::string reason;               // why it was compiled, after the first
+  bool cache_hit = false;
+  double compile_seconds = 0;
+  std::string package;
+  std::vector<KernelInfo> kernels;
+};
+
+struct Explanation {
+  std::vector<GraphInfo> graphs;
+  std::vector<std::string> breaks;  // reasons, with places in the user's source
+};
+
+// A compiled model. Copies share it. Safe to call from many threads.
+class TCC_API Callable {
+ public:
+  Callable();  // of no model: calls are errors
+  ~Callable();
+  Callable(const Callable&);
+  Callable& operator=(const Callable&);
+  Callable(Callable&&) noexcept;
+  Callable& operator=(Callable&&) noexcept;
+
+  // Inputs in the model's order; optional ones may be invalid, or left out at the end. The outputs are the caller's.
+  // InvalidArgument for inputs that do not fit the model.
+  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs) const;
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs, const CallOptions& options) const;
+
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<std::string>& output_names() const;
+
+  // What was compiled so far.
+  Explanation Explain() const;
+
+ private:
+  friend absl::StatusOr<Callable> Compile(const Model& model, const Options& options);
+  friend absl::StatusOr<Explanation> Explain(const Callable& callable, absl::Span<const TensorType> inputs);
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+// Checks the options and reads the model's inputs and outputs; compilation follows with the first call.
+TCC_API absl::StatusOr<Callable> Compile(const Model& model, const Options& options = {});
+// The same for the result of Load: its error, if it is one.
+TCC_API absl::StatusOr<Callable> Compile(const absl::StatusOr<Model>& model, const Options& options = {});
+
+// Compiles for such inputs, if need be, and tells about it. Nothing is run.
+TCC_API absl::StatusOr<Explanation> Explain(const Callable& callable, absl::Span<const TensorType> inputs);
+
+TCC_API const char* Version();
+
+}  // namespace tcc

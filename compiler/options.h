@@ -1,0 +1,53 @@
+// Options as text: on the command line, in requests to the worker, in cache keys.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/include/tcc/options.h"
+#include "nlohmann/json.hpp"
+#include "runtime/dtype.h"
+
+namespace tcc {
+
+// The names of interfaces.md; errors list what there is.
+absl::StatusOr<Mode> ParseMode(std::string_view text);
+std::string_view ModeName(Mode mode);
+absl::StatusOr<Precision> ParsePrecision(std::string_view text);
+std::string_view PrecisionName(Precision precision);
+absl::StatusOr<Numerics> ParseNumerics(std::string_view text);
+std::string_view NumericsName(Numerics numerics);
+
+// "cpu:x86-64-v3" -> {"cpu", "x86-64-v3"}.
+struct TargetSpec {
+  enum class Kind { kCpu, kCuda, kCudaSim };
+  Kind kind = Kind::kCpu;
+  std::string name;  // empty: this machine's
+};
+absl::StatusOr<TargetSpec> ParseTarget(std::string_view text);
+
+// An input as the user describes it: `f32[1,3,224,224]`, `[batch:1..64,3,h,w]`, `f32[n%8,?,_]`. An extent is
+//   a number     static
+//   a name       dynamic; with `:min..max` a range (`:min..` without an end), with `%n` a multiple of n
+//   ?            dynamic without a name
+//   _            not said
+struct InputDescription {
+  DType dtype = DType::kInvalid;  // not said
+  std::vector<DimSpec> dims;
+};
+absl::StatusOr<InputDescription> ParseInputDescription(std::string_view text);
+// `NAME=...` -> name and the rest. A name may contain '=': the last one before a '[' or a dtype counts.
+absl::StatusOr<std::pair<std::string, std::string>> SplitNamed(std::string_view text);
+
+nlohmann::json OptionsToJson(const Options& options);
+absl::StatusOr<Options> OptionsFromJson(const nlohmann::json& json);
+// What changes the compiled code, canonical: for cache keys.
+std::string OptionsKey(const Options& options);
+
+// Checks what can be checked without a model.
+absl::Status ValidateOptions(const Options& options);
+
+}  // namespace tcc

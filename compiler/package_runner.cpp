@@ -1,0 +1,60 @@
+#include "compiler/package_runner.h"
+
+#include "runtime/status.h"
+
+namespace tcc {
+
+absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
+                             const RunOptions& options, std::vector<Tensor>* outputs) {
+  std::unique_ptr<ExecutionContext> context;
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      context = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (context == nullptr) context = std::make_unique<ExecutionContext>(plan_);
+  absl::Status status = context->Run(inputs, symbols, options, outputs);
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(context));
+  return status;
+}
+
+absl::StatusOr<std::unique_ptr<PackageRunner>> PackageRunner::Open(const std::string& path,
+                                                                   const Package::OpenOptions& options) {
+  TCC_ASSIGN_OR_RETURN(std::shared_ptr<const Package> package, Package::Open(path, options));
+  if (package->size() == 0) return absl::InvalidArgumentError(path + ": the package holds no specialisation");
+  return std::unique_ptr<PackageRunner>(new PackageRunner(std::move(package)));
+}
+
+absl::StatusOr<PlanRunner*> PackageRunner::Runner(int index) {
+  const auto at = static_cast<size_t>(index);
+  {
+    std::shared_lock lock(mutex_);
+    if (runners_[at] != nullptr) return runners_[at].get();
+  }
+  std::unique_lock lock(mutex_);
+  if (runners_[at] == nullptr) {
+    TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package_, index));
+    runners_[at] = std::make_unique<PlanRunner>(std::move(plan));
+  }
+  return runners_[at].get();
+}
+
+absl::Status PackageRunner::Run(absl::Span<const Tensor> inputs, const RunOptions& options,
+                                std::vector<Tensor>* outputs) {
+  std::vector<Tensor> padded;
+  const size_t expected = package_->signature(0).inputs.size();
+  if (inputs.size() < expected) {
+    padded.assign(inputs.begin(), inputs.end());
+    padded.resize(expected);
+    inputs = padded;
+  }
+  std::vector<int64_t> symbols;
+  TCC_ASSIGN_OR_RETURN(const int index, package_->Select(inputs, &symbols));
+  TCC_ASSIGN_OR_RETURN(PlanRunner* const runner, Runner(index));
+  return runner->Run(inputs, symbols, options, outputs);
+}
+
+}  // namespace tcc

@@ -1,0 +1,51 @@
+// Runs packages, with the runtime alone: no compiler, no model file.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/executor.h"
+#include "runtime/package.h"
+
+namespace tcc {
+
+// A plan with the contexts its calls need: as many as run at once. Thread-safe.
+class PlanRunner {
+ public:
+  explicit PlanRunner(std::shared_ptr<const PreparedPlan> plan) : plan_(std::move(plan)) {}
+  absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
+                   std::vector<Tensor>* outputs);
+
+ private:
+  std::shared_ptr<const PreparedPlan> plan_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ExecutionContext>> idle_;  // guarded by mutex_
+};
+
+// The specialisations of one package. Thread-safe.
+class PackageRunner {
+ public:
+  static absl::StatusOr<std::unique_ptr<PackageRunner>> Open(const std::string& path,
+                                                             const Package::OpenOptions& options = {});
+
+  const Package& package() const { return *package_; }
+
+  // Missing inputs at the end count as absent. InvalidArgument where no specialisation takes the inputs.
+  absl::Status Run(absl::Span<const Tensor> inputs, const RunOptions& options, std::vector<Tensor>* outputs);
+
+ private:
+  explicit PackageRunner(std::shared_ptr<const Package> package)
+      : package_(std::move(package)), runners_(static_cast<size_t>(package_->size())) {}
+  absl::StatusOr<PlanRunner*> Runner(int index);
+
+  std::shared_ptr<const Package> package_;
+  std::shared_mutex mutex_;
+  std::vector<std::unique_ptr<PlanRunner>> runners_;  // by specialisation, made at first use; guarded by mutex_
+};
+
+}  // namespace tcc

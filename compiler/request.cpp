@@ -1,0 +1,148 @@
+#include "compiler/request.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/signature_json.h"
+#include "runtime/status.h"
+
+namespace tcc {
+
+using Json = nlohmann::json;
+
+std::string_view PhaseName(Phase phase) {
+  switch (phase) {
+    case Phase::kLoad:
+      return "load";
+    case Phase::kImport:
+      return "import";
+    case Phase::kSimplify:
+      return "simplify";
+    case Phase::kFuse:
+      return "fuse";
+    case Phase::kCodegen:
+      return "codegen";
+    case Phase::kPackage:
+      return "package";
+  }
+  return "invalid";
+}
+
+absl::StatusOr<Phase> ParsePhase(std::string_view name) {
+  std::string known;
+  for (Phase phase : kPhases) {
+    const std::string candidate(PhaseName(phase));
+    if (candidate == name) return phase;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", candidate);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown phase '", std::string(name), "'; there are ", known));
+}
+
+namespace {
+
+// Runs `read`, which may throw what the JSON library throws.
+template <typename F>
+auto Guarded(const char* what, F read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": ", error.what()));
+  }
+}
+
+absl::StatusOr<Signature> ReadSignature(const Json& json) {
+  JsonReader reader;
+  Signature signature = SignatureFromJson(reader, json);
+  TCC_RETURN_IF_ERROR(reader.status("signature"));
+  return signature;
+}
+
+}  // namespace
+
+Json RequestToJson(const CompileRequest& request) {
+  return {{"model", request.model},
+          {"options", OptionsToJson(request.options)},
+          {"signature", SignatureToJson(request.signature)},
+          {"small_values", request.small_values},
+          {"constants", request.constants},
+          {"package", request.package},
+          {"constant_store", request.constant_store},
+          {"to_phase", PhaseName(request.to_phase)},
+          {"emit", request.emit}};
+}
+
+absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
+  return Guarded("compile request", [&]() -> absl::StatusOr<CompileRequest> {
+    CompileRequest request;
+    request.model = json.at("model").get<std::string>();
+    TCC_ASSIGN_OR_RETURN(request.options, OptionsFromJson(json.at("options")));
+    TCC_ASSIGN_OR_RETURN(request.signature, ReadSignature(json.at("signature")));
+    request.small_values = json.at("small_values").get<std::map<std::string, std::vector<int64_t>>>();
+    request.constants = json.at("constants").get<std::map<std::string, std::string>>();
+    request.package = json.at("package").get<std::string>();
+    request.constant_store = json.at("constant_store").get<std::string>();
+    TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
+    request.emit = json.at("emit").get<std::vector<std::string>>();
+    return request;
+  });
+}
+
+Json KernelsToJson(const std::vector<KernelRecord>& kernels) {
+  Json json = Json::array();
+  for (const KernelRecord& kernel : kernels) {
+    json.push_back({{"name", kernel.name},
+                    {"sources", kernel.sources},
+                    {"schedule", kernel.schedule},
+                    {"launches", kernel.launches},
+                    {"flops", kernel.flops},
+                    {"bytes", kernel.bytes}});
+  }
+  return json;
+}
+
+absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
+  return Guarded("kernels", [&]() -> absl::StatusOr<std::vector<KernelRecord>> {
+    std::vector<KernelRecord> kernels;
+    for (const Json& item : json) {
+      KernelRecord& kernel = kernels.emplace_back();
+      kernel.name = item.at("name").get<std::string>();
+      kernel.sources = item.at("sources").get<std::vector<std::string>>();
+      kernel.schedule = item.at("schedule").get<std::string>();
+      kernel.launches = item.at("launches").get<int>();
+      kernel.flops = item.at("flops").get<double>();
+      kernel.bytes = item.at("bytes").get<double>();
+    }
+    return kernels;
+  });
+}
+
+Json ReplyToJson(const CompileReply& reply) {
+  return {{"phase_ms", reply.phase_ms},
+          {"signature", SignatureToJson(reply.signature)},
+          {"kernels", KernelsToJson(reply.kernels)},
+          {"emitted", reply.emitted},
+          {"peak_rss_bytes", reply.peak_rss_bytes}};
+}
+
+absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
+  return Guarded("compile reply", [&]() -> absl::StatusOr<CompileReply> {
+    CompileReply reply;
+    reply.phase_ms = json.at("phase_ms").get<std::vector<std::pair<std::string, double>>>();
+    TCC_ASSIGN_OR_RETURN(reply.signature, ReadSignature(json.at("signature")));
+    TCC_ASSIGN_OR_RETURN(reply.kernels, KernelsFromJson(json.at("kernels")));
+    reply.emitted = json.at("emitted").get<std::map<std::string, std::string>>();
+    reply.peak_rss_bytes = json.at("peak_rss_bytes").get<int64_t>();
+    return reply;
+  });
+}
+
+Json StatusToJson(const absl::Status& status) {
+  return {{"code", static_cast<int>(status.code())}, {"message", std::string(status.message())}};
+}
+
+absl::Status StatusFromJson(const Json& json) {
+  return Guarded("status", [&]() -> absl::Status {
+    return absl::Status(static_cast<absl::StatusCode>(json.at("code").get<int>()),
+                        json.at("message").get<std::string>());
+  });
+}
+
+}  // namespace tcc

@@ -1,0 +1,83 @@
+// What is asked of the compile half, and what it answers: all that passes the door between the halves, as JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/options.h"
+#include "nlohmann/json.hpp"
+#include "runtime/signature.h"
+
+namespace tcc {
+
+// How far compilation goes, in order. Each name is a value of `--to-phase`.
+enum class Phase {
+  kLoad,      // "load": the file is read and checked
+  kImport,    // "import": the tcc dialect on tensors
+  kSimplify,  // "simplify": graph passes
+  kFuse,      // "fuse": tcc.kernel
+  kCodegen,   // "codegen": scheduled, machine code, the plan
+  kPackage,   // "package"
+};
+inline constexpr Phase kPhases[] = {Phase::kLoad, Phase::kImport,  Phase::kSimplify,
+                                    Phase::kFuse, Phase::kCodegen, Phase::kPackage};
+std::string_view PhaseName(Phase phase);
+absl::StatusOr<Phase> ParsePhase(std::string_view name);
+
+struct CompileRequest {
+  std::string model;  // path; absolute, since the worker may have another working directory
+  Options options;
+  // What to specialise on: symbols, and inputs by name. `outputs` is not read.
+  Signature signature;
+  // Elements of small integer inputs, to specialise on as well should the import need them.
+  std::map<std::string, std::vector<int64_t>> small_values;
+  // Inputs that are constants: files with a TensorProto, SequenceProto or OptionalProto.
+  std::map<std::string, std::string> constants;
+  // Where the package goes (empty: none is written), and large constants.
+  std::string package;
+  std::string constant_store;
+  Phase to_phase = Phase::kPackage;
+  // IR to return as text: names of `--emit` ("tcc", "kernels", "llvm", "asm", "plan").
+  std::vector<std::string> emit;
+};
+
+// One kernel or library call of the plan.
+struct KernelRecord {
+  std::string name;
+  std::vector<std::string> sources;
+  std::string schedule;  // empty: a library call
+  int launches = 0;
+  double flops = 0;
+  double bytes = 0;
+};
+
+struct CompileReply {
+  std::vector<std::pair<std::string, double>> phase_ms;
+  Signature signature;  // with outputs, and with the input values that were specialised on
+  std::vector<KernelRecord> kernels;
+  std::map<std::string, std::string> emitted;  // name -> text
+  int64_t peak_rss_bytes = 0;
+};
+
+// Called while compiling: the phase, and how much of it is done (total 0: not known).
+using ProgressFunction = std::function<void(Phase phase, int done, int total)>;
+
+nlohmann::json RequestToJson(const CompileRequest& request);
+absl::StatusOr<CompileRequest> RequestFromJson(const nlohmann::json& json);
+nlohmann::json ReplyToJson(const CompileReply& reply);
+absl::StatusOr<CompileReply> ReplyFromJson(const nlohmann::json& json);
+
+nlohmann::json KernelsToJson(const std::vector<KernelRecord>& kernels);
+absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const nlohmann::json& json);
+
+nlohmann::json StatusToJson(const absl::Status& status);
+absl::Status StatusFromJson(const nlohmann::json& json);
+
+}  // namespace tcc

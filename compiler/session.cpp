@@ -1,0 +1,354 @@
+#include "compiler/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/logs.h"
+#include "compiler/package_runner.h"
+#include "compiler/version.h"
+#include "frontend/onnx/program/Interface.h"
+#include "frontend/onnx/program/Program.h"
+#include "runtime/cpu_features.h"
+#include "runtime/dispatch.h"
+#include "runtime/signature_json.h"
+#include "runtime/status.h"
+
+namespace tcc {
+namespace {
+
+// Inputs up to so many elements may be specialised on by value.
+constexpr int64_t kMaxSpecialisedElements = 64;
+
+std::vector<DeclaredInput> Declared(const std::vector<onnx::ValueInfo>& infos,
+                                    const std::map<std::string, std::string>& constants) {
+  std::vector<DeclaredInput> inputs;
+  for (const onnx::ValueInfo& info : infos) {
+    if (constants.count(info.name)) continue;
+    DeclaredInput& input = inputs.emplace_back();
+    input.name = info.name;
+    input.dtype = info.dtype;
+    input.has_rank = info.hasShape;
+    for (const onnx::Dim& dim : info.dims) input.dims.push_back({dim.value, dim.param});
+    input.optional = info.hasDefault || info.kind == onnx::ValueInfo::Kind::Optional;
+  }
+  return inputs;
+}
+
+// A package's inputs: only what holds for all of its specialisations.
+std::vector<DeclaredInput> Declared(const Package& package) {
+  std::vector<DeclaredInput> inputs;
+  for (int i = 0; i < package.size(); ++i) {
+    const Signature& signature = package.signature(i);
+    for (size_t k = 0; k < signature.inputs.size(); ++k) {
+      const InputSpec& spec = signature.inputs[k];
+      if (k == inputs.size()) {
+        DeclaredInput& input = inputs.emplace_back();
+        input.name = spec.name;
+        input.dtype = spec.dtype;
+        input.has_rank = !spec.absent;
+        for (const Extent& extent : spec.dims) {
+          input.dims.push_back({extent.symbol < 0 ? extent.value : -1,
+                                extent.symbol < 0 ? "" : signature.symbols[static_cast<size_t>(extent.symbol)].name});
+        }
+      }
+      DeclaredInput& input = inputs[k];
+      input.optional |= spec.optional || spec.absent;
+      if (input.dtype != spec.dtype) input.dtype = DType::kInvalid;
+      if (spec.dims.size() != input.dims.size()) input.has_rank = false;
+      for (size_t axis = 0; input.has_rank && axis < spec.dims.size(); ++axis) {
+        if (spec.dims[axis].symbol >= 0 || spec.dims[axis].value != input.dims[axis].value) input.dims[axis].value = -1;
+      }
+    }
+  }
+  return inputs;
+}
+
+CallTypes TypesOf(absl::Span<const Tensor> inputs) {
+  CallTypes types;
+  for (const Tensor& input : inputs) types.push_back(input.valid() ? input.type() : TensorType());
+  return types;
+}
+
+// Elements of small integer inputs, by name.
+std::map<std::string, std::vector<int64_t>> SmallValues(const std::vector<DeclaredInput>& declared,
+                                                        absl::Span<const Tensor> inputs) {
+  std::map<std::string, std::vector<int64_t>> values;
+  for (size_t i = 0; i < std::min(declared.size(), inputs.size()); ++i) {
+    const Tensor& input = inputs[i];
+    if (!input.valid() || input.rank() > 1 || input.num_elements() > kMaxSpecialisedElements) continue;
+    if (!IsInteger(input.dtype()) && input.dtype() != DType::kBool) continue;
+    if (absl::StatusOr<std::vector<int64_t>> list = ToInt64s(input); list.ok()) values[declared[i].name] = *list;
+  }
+  return values;
+}
+
+}  // namespace
+
+// One specialisation, ready to run.
+struct Session::Variant {
+  Signature signature;
+  std::shared_ptr<const Package> package;
+  std::unique_ptr<PlanRunner> runner;
+};
+
+Session::Session(std::string path, Config config, std::vector<DeclaredInput> inputs)
+    : path_(std::move(path)), config_(std::move(config)), policy_(std::move(inputs), config_.options.dynamic) {}
+Session::~Session() = default;
+
+ArtifactCache& Session::cache() const { return config_.cache != nullptr ? *config_.cache : ArtifactCache::Global(); }
+
+absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, Config config) {
+  TCC_RETURN_IF_ERROR(ValidateOptions(config.options));
+  std::error_code error;
+  // The worker may run elsewhere; the name as given decides which folder external data may lie in.
+  std::string absolute = std::filesystem::absolute(path, error).string();
+  if (error) absolute = path;
+  if (absl::EndsWith(path, ".tcc")) {
+    TCC_ASSIGN_OR_RETURN(std::shared_ptr<const Package> package,
+                         Package::Open(absolute, {.constant_store = config.cache != nullptr
+                                                                        ? config.cache->constant_store()
+                                                                        : ArtifactCache::Global().constant_store()}));
+    config.options.dynamic.clear();
+    std::shared_ptr<Session> session(new Session(absolute, std::move(config), Declared(*package)));
+    if (package->size() > 0) {
+      for (const OutputSpec& output : package->signature(0).outputs) session->output_names_.push_back(output.name);
+    }
+    session->package_ = std::move(package);
+    return session;
+  }
+  TCC_ASSIGN_OR_RETURN(const onnx::Interface interface, [&]() -> absl::StatusOr<onnx::Interface> {
+    absl::StatusOr<onnx::Interface> quick = onnx::readInterface(absolute);
+    if (quick.ok() && !quick->outputs.empty()) return quick;
+    // The full loader says what is wrong with the file.
+    onnx::LoadOptions options;
+    options.externalDataRoots = config.options.external_data_roots;
+    TCC_RETURN_IF_ERROR(onnx::Program::load(absolute, options).status());
+    if (!quick.ok()) return quick.status();
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the model has no outputs"));
+  }());
+  std::vector<DeclaredInput> inputs = Declared(interface.inputs, config.constants);
+  if (config.ignore_declared_extents) {
+    for (DeclaredInput& input : inputs) {
+      for (DeclaredInput::Dim& dim : input.dims) dim = {};
+    }
+  }
+  std::shared_ptr<Session> session(new Session(absolute, std::move(config), std::move(inputs)));
+  for (const onnx::ValueInfo& output : interface.outputs) session->output_names_.push_back(output.name);
+  TCC_RETURN_IF_ERROR(session->policy_.Validate());
+  return session;
+}
+
+std::vector<CompileEvent> Session::events() const {
+  std::lock_guard lock(events_mutex_);
+  return events_;
+}
+
+absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Find(absl::Span<const Tensor> inputs,
+                                                                std::vector<int64_t>* symbols) {
+  std::shared_lock lock(variants_mutex_);
+  std::string reasons;
+  for (const std::shared_ptr<Variant>& variant : variants_) {
+    absl::Status status = CheckGuards(variant->signature, inputs, symbols);
+    if (status.ok()) return variant;
+    absl::StrAppend(&reasons, reasons.empty() ? "" : "\n", status.message());
+  }
+  return absl::NotFoundError(reasons);
+}
+
+absl::Status Session::Run(absl::Span<const Tensor> inputs, const RunOptions& options, std::vector<Tensor>* outputs) {
+  std::vector<Tensor> padded;
+  if (inputs.size() < policy_.inputs().size()) {
+    padded.assign(inputs.begin(), inputs.end());
+    padded.resize(policy_.inputs().size());
+    inputs = padded;
+  }
+  std::vector<int64_t> symbols;
+  absl::StatusOr<std::shared_ptr<Variant>> variant = Find(inputs, &symbols);
+  if (!variant.ok()) {
+    TCC_ASSIGN_OR_RETURN(variant, Add(inputs));
+    TCC_RETURN_IF_ERROR(CheckGuards((*variant)->signature, inputs, &symbols));
+  }
+  return (*variant)->runner->Run(inputs, symbols, options, outputs);
+}
+
+absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const Tensor> inputs) {
+  std::lock_guard lock(compile_mutex_);
+  std::vector<int64_t> symbols;
+  absl::StatusOr<std::shared_ptr<Variant>> variant = Find(inputs, &symbols);
+  if (variant.ok()) return variant;  // another thread was faster
+  CompileEvent event;
+  return Obtain(TypesOf(inputs), inputs, std::string(variant.status().message()), &event);
+}
+
+absl::StatusOr<CompileEvent> Session::Prepare(const CallTypes& types, absl::Span<const Tensor> inputs) {
+  std::lock_guard lock(compile_mutex_);
+  CompileEvent event;
+  TCC_RETURN_IF_ERROR(Obtain(types, inputs, "", &event).status());
+  return event;
+}
+
+absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallTypes& given,
+                                                                  absl::Span<const Tensor> inputs,
+                                                                  const std::string& reason, CompileEvent* event) {
+  CallTypes types = given;
+  TCC_RETURN_IF_ERROR(policy_.CheckCall(&types));
+  event->reason = reason;
+  std::shared_ptr<const Package> package = package_;
+  int index = 0;
+  if (package != nullptr) {
+    std::vector<int64_t> symbols;
+    TCC_ASSIGN_OR_RETURN(index, package->Select(inputs, &symbols));
+    event->hit = true;
+    event->package = package->path();
+  } else {
+    TCC_ASSIGN_OR_RETURN(const std::string model_key, ModelKey());
+    if (model_key_.empty() && config_.options.use_cache) {
+      policy_.MarkDynamic(cache().RememberedDynamicExtents(model_key));
+    }
+    model_key_ = model_key;
+    if (policy_.Observe(types) && config_.options.use_cache)
+      cache().RememberDynamicExtents(model_key, policy_.dynamic());
+    size_t count = 0;
+    {
+      std::shared_lock lock(variants_mutex_);
+      count = variants_.size();
+    }
+    if (!reason.empty()) {
+      Log("recompiles", absl::StrCat(path_, ": specialisation ", count + 1, ", because of\n", reason));
+    }
+    const bool general = count >= static_cast<size_t>(config_.options.recompile_limit);
+    if (general && !warned_of_limit_) {
+      warned_of_limit_ = true;
+      Warn(absl::StrCat(
+          path_, ": has ", count, " specialisations, the recompile limit; compiling the most general one. ",
+          "Mark the extents that vary as dynamic (--dynamic), and see TCC_LOGS=recompiles for what varied"));
+    }
+    const std::map<std::string, std::vector<int64_t>> values = SmallValues(policy_.inputs(), inputs);
+    TCC_ASSIGN_OR_RETURN(Signature signature, policy_.Specialize(types, general));
+    absl::StatusOr<std::shared_ptr<const Package>> got = GetPackage(signature, values, event);
+    if (!got.ok() && general) {
+      // Some models have no general form; what is asked for right now may still have one.
+      TCC_ASSIGN_OR_RETURN(signature, policy_.Specialize(types));
+      got = GetPackage(signature, values, event);
+    }
+    if (!got.ok()) return got.status();
+    package = *std::move(got);
+    std::vector<int64_t> symbols;
+    if (!inputs.empty() && config_.to_phase == Phase::kPackage) {
+      std::vector<Tensor> padded(inputs.begin(), inputs.end());
+      padded.resize(policy_.inputs().size());
+      if (!CheckGuards(package->signature(0), padded, &symbols).ok()) {
+        // The model's structure depends on the values of small inputs, and the entry was compiled for others.
+        for (InputSpec& spec : signature.inputs) {
+          if (const auto it = values.find(spec.name); it != values.end() && !spec.absent) spec.values = it->second;
+        }
+        TCC_ASSIGN_OR_RETURN(package, GetPackage(signature, {}, event));
+      }
+    }
+    if (package == nullptr) return std::shared_ptr<Variant>();  // stopped at an earlier phase
+  }
+
+  auto variant = std::make_shared<Variant>();
+  variant->signature = package->signature(index);
+  variant->package = package;
+  TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package, index));
+  variant->runner = std::make_unique<PlanRunner>(std::move(plan));
+  event->signature = variant->signature;
+  if (const auto it = package->info(index).find("kernels"); it != package->info(index).end()) {
+    const nlohmann::json json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
+    if (absl::StatusOr<std::vector<KernelRecord>> kernels = KernelsFromJson(json); kernels.ok())
+      event->kernels = *kernels;
+  }
+  if (LogEnabled("guards")) {
+    Log("guards", absl::StrCat(path_, ": ", SignatureToJson(variant->signature).dump()));
+  }
+  {
+    std::unique_lock lock(variants_mutex_);
+    variants_.push_back(variant);
+  }
+  std::lock_guard lock(events_mutex_);
+  events_.push_back(*event);
+  return variant;
+}
+
+std::string Session::TargetKey() const {
+  if (config_.options.target != "cpu") return config_.options.target;
+  return absl::StrCat("cpu ", std::string(HostArch()), " ", absl::StrJoin(HostCpuFeatures(), ","));
+}
+
+absl::StatusOr<std::string> Session::ModelKey() {
+  if (!model_key_.empty()) return model_key_;
+  std::optional<std::string> hash;
+  if (config_.options.use_cache) hash = cache().RememberedModelHash(path_);
+  if (!hash) {
+    onnx::LoadOptions options;
+    options.externalDataRoots = config_.options.external_data_roots;
+    TCC_ASSIGN_OR_RETURN(std::shared_ptr<const onnx::Program> program, onnx::Program::load(path_, options));
+    TCC_ASSIGN_OR_RETURN(hash, cache().HashModel(path_, program->externalFiles()));
+  }
+  std::vector<std::string> parts = {*hash,           OptionsKey(config_.options), TargetKey(), kVersion, kLlvmVersion,
+                                    WorkerIdentity()};
+  for (const auto& [name, path] : config_.constants) {
+    TCC_ASSIGN_OR_RETURN(std::string constant_hash, cache().HashModel(path));
+    parts.push_back(name);
+    parts.push_back(std::move(constant_hash));
+  }
+  return ArtifactCache::Key(parts);
+}
+
+absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
+    const Signature& signature, std::map<std::string, std::vector<int64_t>> small_values, CompileEvent* event) {
+  const auto start = std::chrono::steady_clock::now();
+  CompileRequest request;
+  request.model = path_;
+  request.options = config_.options;
+  request.signature = signature;
+  request.small_values = std::move(small_values);
+  request.constants = config_.constants;
+  request.to_phase = config_.to_phase;
+  request.emit = config_.emit;
+  auto build = [&](const std::string& package, const std::string& constant_store) -> absl::Status {
+    request.package = package;
+    request.constant_store = constant_store;
+    absl::StatusOr<CompileReply> reply =
+        config_.compile != nullptr
+            ? config_.compile(request, config_.progress)
+            : (config_.workers != nullptr ? *config_.workers : WorkerPool::Global()).Compile(request, config_.progress);
+    if (!reply.ok()) return reply.status();
+    event->reply = *std::move(reply);
+    return absl::OkStatus();
+  };
+  event->hit = false;
+  event->key = ArtifactCache::Key({model_key_, SignatureToJson(signature).dump()});
+  std::shared_ptr<const Package> package;
+  if (config_.to_phase != Phase::kPackage) {
+    TCC_RETURN_IF_ERROR(build("", ""));
+  } else if (!config_.options.use_cache || !config_.emit.empty()) {
+    // For this process only; what is open stays readable.
+    std::string pattern = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-XXXXXX.tcc");
+    FileDescriptor file(::mkstemps(pattern.data(), 4));
+    if (!file.valid()) return absl::InternalError(absl::StrCat("cannot create ", pattern));
+    absl::Status status = build(pattern, "");
+    if (status.ok()) {
+      absl::StatusOr<std::shared_ptr<const Package>> opened = Package::Open(pattern);
+      status = opened.status();
+      if (opened.ok()) package = *std::move(opened);
+    }
+    ::unlink(pattern.c_str());
+    TCC_RETURN_IF_ERROR(status);
+  } else {
+    TCC_ASSIGN_OR_RETURN(package, cache().GetOrBuild(event->key, build, &event->hit));
+  }
+  if (package != nullptr) event->package = package->path();
+  event->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Log("cache", absl::StrCat(path_, ": ", event->hit ? "hit " : "miss ", event->key, " ", event->seconds, " s"));
+  return package;
+}
+
+}  // namespace tcc

@@ -1,0 +1,104 @@
+// A model with its specialisations: picks the one whose guards hold, compiles where there is none. The warm half: loads
+// neither MLIR nor LLVM.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "compiler/request.h"
+#include "compiler/specialize.h"
+#include "compiler/worker_client.h"
+#include "runtime/cache.h"
+#include "runtime/executor.h"
+#include "runtime/package.h"
+
+namespace tcc {
+
+// What happened for one specialisation, for summaries.
+struct CompileEvent {
+  std::string key;
+  std::string package;  // path
+  bool hit = false;     // found in the cache
+  double seconds = 0;
+  std::string reason;  // why a new one was needed
+  Signature signature;
+  std::vector<KernelRecord> kernels;
+  std::optional<CompileReply> reply;  // where it was compiled now
+};
+
+// Safe to call from many threads.
+class Session {
+ public:
+  struct Config {
+    Options options;
+    ArtifactCache* cache = nullptr;  // null: the process's
+    WorkerPool* workers = nullptr;   // null: the process's
+    ProgressFunction progress;
+    // Inputs that are constants: name -> file with a serialised ONNX value.
+    std::map<std::string, std::string> constants;
+    // Extents the model fixes may vary like any other: for tests of dynamic shapes.
+    bool ignore_declared_extents = false;
+    Phase to_phase = Phase::kPackage;
+    std::vector<std::string> emit;
+    // Compiles in this process, for debugging; null: through the workers.
+    absl::StatusOr<CompileReply> (*compile)(const CompileRequest&, const ProgressFunction&) = nullptr;
+  };
+
+  // `path`: an ONNX model, or a package (named .tcc). Reads the interface only. NotFound, InvalidArgument.
+  static absl::StatusOr<std::shared_ptr<Session>> Open(const std::string& path, Config config);
+  ~Session();
+
+  // Inputs in the model's order; an invalid tensor, or one missing at the end, is an absent one.
+  absl::Status Run(absl::Span<const Tensor> inputs, const RunOptions& options, std::vector<Tensor>* outputs);
+
+  // Makes sure that there is a specialisation for such inputs, without running it. Values of small integer inputs are
+  // taken from `inputs` where given.
+  absl::StatusOr<CompileEvent> Prepare(const CallTypes& types, absl::Span<const Tensor> inputs = {});
+
+  const std::string& path() const { return path_; }
+  const std::vector<DeclaredInput>& inputs() const { return policy_.inputs(); }
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  std::vector<CompileEvent> events() const;
+  bool is_package() const { return package_ != nullptr; }
+
+ private:
+  struct Variant;
+
+  Session(std::string path, Config config, std::vector<DeclaredInput> inputs);
+  absl::StatusOr<std::shared_ptr<Variant>> Find(absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols);
+  absl::StatusOr<std::shared_ptr<Variant>> Add(absl::Span<const Tensor> inputs);
+  absl::StatusOr<std::shared_ptr<Variant>> Obtain(const CallTypes& types, absl::Span<const Tensor> inputs,
+                                                  const std::string& reason, CompileEvent* event);
+  absl::StatusOr<std::shared_ptr<const Package>> GetPackage(const Signature& signature,
+                                                            std::map<std::string, std::vector<int64_t>> small_values,
+                                                            CompileEvent* event);
+  absl::StatusOr<std::string> ModelKey();
+  std::string TargetKey() const;
+  ArtifactCache& cache() const;
+
+  const std::string path_;
+  const Config config_;
+  std::vector<std::string> output_names_;
+  std::shared_ptr<const Package> package_;  // where the session is of one
+
+  mutable std::shared_mutex variants_mutex_;
+  std::vector<std::shared_ptr<Variant>> variants_;  // guarded by variants_mutex_
+
+  std::mutex compile_mutex_;  // held while a variant is added; guards what follows
+  ShapePolicy policy_;
+  std::string model_key_;
+  bool warned_of_limit_ = false;
+  mutable std::mutex events_mutex_;
+  std::vector<CompileEvent> events_;  // guarded by events_mutex_
+};
+
+}  // namespace tcc

@@ -1,0 +1,188 @@
+#include "compiler/specialize.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/status.h"
+
+namespace tcc {
+namespace {
+
+std::string InputName(const DeclaredInput& input) { return absl::StrCat("input '", input.name, "'"); }
+
+std::string DTypeText(DType dtype) { return std::string(DTypeName(dtype)); }
+
+}  // namespace
+
+ShapePolicy::ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user)
+    : inputs_(std::move(inputs)), user_(std::move(user)), seen_(inputs_.size()) {}
+
+const DimSpec* ShapePolicy::UserDim(size_t input, size_t axis) const {
+  for (const DynamicSpec& spec : user_) {
+    if (spec.input == inputs_[input].name && axis < spec.dims.size()) return &spec.dims[axis];
+  }
+  return nullptr;
+}
+
+absl::Status ShapePolicy::Validate() const {
+  for (const DynamicSpec& spec : user_) {
+    const auto it =
+        std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& input) { return input.name == spec.input; });
+    if (it == inputs_.end()) {
+      const auto name = [](std::string* out, const DeclaredInput& input) { absl::StrAppend(out, input.name); };
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model has no input '", spec.input, "'; it has ", absl::StrJoin(inputs_, ", ", name)));
+    }
+    if (it->has_rank && it->dims.size() != spec.dims.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(InputName(*it), " has ", it->dims.size(), " axes, but ", spec.dims.size(), " are described"));
+    }
+    for (size_t axis = 0; it->has_rank && axis < spec.dims.size(); ++axis) {
+      const int64_t fixed = it->dims[axis].value;
+      const DimSpec& dim = spec.dims[axis];
+      if (fixed >= 0 && dim.kind == DimSpec::Kind::kDynamic && !(dim.min == fixed && dim.max == fixed)) {
+        return absl::InvalidArgumentError(absl::StrCat(InputName(*it), ": axis ", axis,
+                                                       " cannot be dynamic, the model fixes it at ", fixed,
+                                                       "; export the model with dynamic axes"));
+      }
+      if (fixed >= 0 && dim.kind == DimSpec::Kind::kStatic && dim.value != fixed) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(InputName(*it), ": axis ", axis, " is ", fixed, " in the model, not ", dim.value));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShapePolicy::CheckCall(CallTypes* types) const {
+  if (types->size() > inputs_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("got ", types->size(), " inputs, the model has ", inputs_.size()));
+  }
+  types->resize(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const DeclaredInput& input = inputs_[i];
+    const TensorType& type = (*types)[i];
+    if (type.dtype == DType::kInvalid) {
+      if (!input.optional) return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is missing"));
+      continue;
+    }
+    if (input.dtype != DType::kInvalid && input.dtype != type.dtype) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(InputName(input), " is ", type.ToString(), ", but the model takes ", DTypeText(input.dtype)));
+    }
+    if (!input.has_rank) continue;
+    if (input.dims.size() != type.dims.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is ", type.ToString(),
+                                                     ", but the model takes ", input.dims.size(), " axes"));
+    }
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      if (input.dims[axis].value >= 0 && input.dims[axis].value != type.dims[axis]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(InputName(input), " is ", type.ToString(), ", but the model fixes axis ", axis, " at ",
+                         input.dims[axis].value, "; export it with a dynamic axis to run other extents"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool ShapePolicy::Observe(const CallTypes& types) {
+  bool changed = false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i].dtype == DType::kInvalid) continue;
+    const auto same_rank = std::find_if(seen_[i].begin(), seen_[i].end(), [&](const TensorType& type) {
+      return type.dims.size() == types[i].dims.size();
+    });
+    if (same_rank == seen_[i].end()) {
+      seen_[i].push_back(types[i]);
+      continue;
+    }
+    for (size_t axis = 0; axis < types[i].dims.size(); ++axis) {
+      if (same_rank->dims[axis] != types[i].dims[axis]) {
+        changed |= dynamic_.emplace(i, static_cast<int>(axis)).second;
+      }
+    }
+  }
+  return changed;
+}
+
+absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool general) const {
+  Signature signature;
+  // Extents that share a symbol: of one name, or equal now and in the first call seen.
+  std::map<std::tuple<std::string, int64_t, int64_t>, int32_t> shared;
+  auto symbol = [&](const std::tuple<std::string, int64_t, int64_t>* key, Symbol described) {
+    if (key != nullptr) {
+      const auto it = shared.find(*key);
+      if (it != shared.end()) return Extent::Of(it->second);
+    }
+    const auto index = static_cast<int32_t>(signature.symbols.size());
+    const auto taken = [&](const Symbol& other) { return other.name == described.name; };
+    if (described.name.empty() || std::any_of(signature.symbols.begin(), signature.symbols.end(), taken)) {
+      described.name = absl::StrCat("s", index);
+    }
+    signature.symbols.push_back(std::move(described));
+    if (key != nullptr) shared[*key] = index;
+    return Extent::Of(index);
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const DeclaredInput& input = inputs_[i];
+    const TensorType& type = types[i];
+    InputSpec& spec = signature.inputs.emplace_back();
+    spec.name = input.name;
+    spec.optional = input.optional;
+    spec.dtype = type.dtype == DType::kInvalid ? input.dtype : type.dtype;
+    spec.absent = type.dtype == DType::kInvalid;
+    if (spec.absent) continue;
+    const auto first = std::find_if(seen_[i].begin(), seen_[i].end(),
+                                    [&](const TensorType& seen) { return seen.dims.size() == type.dims.size(); });
+    for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+      const int64_t value = type.dims[axis];
+      const bool fixed = input.has_rank && input.dims[axis].value >= 0;
+      const std::string param = input.has_rank ? input.dims[axis].param : "";
+      const DimSpec* user = UserDim(i, axis);
+      if (user != nullptr && user->kind == DimSpec::Kind::kStatic && user->value != value) {
+        return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is ", type.ToString(), ", but axis ", axis,
+                                                       " was declared to be ", user->value));
+      }
+      if (fixed || (user != nullptr && user->kind == DimSpec::Kind::kStatic)) {
+        spec.dims.push_back(Extent::Constant(value));
+      } else if (user != nullptr && user->kind == DimSpec::Kind::kDynamic) {
+        if (value < user->min || value > user->max || value % user->multiple_of != 0) {
+          return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is ", type.ToString(), ", but axis ", axis,
+                                                         " was declared otherwise (", user->min, "..", user->max,
+                                                         ", a multiple of ", user->multiple_of, ")"));
+        }
+        const std::tuple<std::string, int64_t, int64_t> key(absl::StrCat("user:", user->name), 0, 0);
+        spec.dims.push_back(symbol(user->name.empty() ? nullptr : &key,
+                                   {user->name.empty() ? param : user->name, user->min, user->max, user->multiple_of}));
+      } else if (general) {
+        spec.dims.push_back(symbol(nullptr, {param, 0, kMaxExtent, 1}));
+      } else if (value >= 2 && dynamic_.count({i, static_cast<int>(axis)}) != 0) {
+        const int64_t before = first == seen_[i].end() ? value : first->dims[axis];
+        const std::tuple<std::string, int64_t, int64_t> key(param, value, param.empty() ? before : 0);
+        spec.dims.push_back(symbol(&key, {param, 2, kMaxExtent, 1}));
+      } else {
+        spec.dims.push_back(Extent::Constant(value));
+      }
+    }
+  }
+  return signature;
+}
+
+ShapePolicy::DynamicExtents ShapePolicy::dynamic() const {
+  DynamicExtents result;
+  for (const auto& [input, axis] : dynamic_) result[inputs_[input].name].insert(axis);
+  return result;
+}
+
+void ShapePolicy::MarkDynamic(const DynamicExtents& extents) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const auto it = extents.find(inputs_[i].name);
+    if (it == extents.end()) continue;
+    for (int axis : it->second) dynamic_.emplace(i, axis);
+  }
+}
+
+}  // namespace tcc

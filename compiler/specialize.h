@@ -1,0 +1,71 @@
+// Which extents of a call are numbers in its specialisation, and which are symbols.
+//
+// First call: all numbers. An extent that differs on a later call becomes a symbol (automatic dynamic), except where it
+// is 0 or 1 right now. Users may mark extents dynamic up front. Extents that the model itself fixes stay.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "compiler/include/tcc/options.h"
+#include "runtime/signature.h"
+#include "runtime/tensor.h"
+
+namespace tcc {
+
+// An input as the model declares it.
+struct DeclaredInput {
+  struct Dim {
+    int64_t value = -1;  // fixed by the model
+    std::string param;   // or named
+  };
+  std::string name;
+  DType dtype = DType::kInvalid;  // kInvalid: not said
+  bool has_rank = false;
+  std::vector<Dim> dims;
+  bool optional = false;
+};
+
+// What comes in with one call: an invalid type (dtype kInvalid) is an absent input.
+using CallTypes = std::vector<TensorType>;
+
+// Not thread-safe.
+class ShapePolicy {
+ public:
+  ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user);
+
+  // The user's specs name inputs that exist and have the model's rank.
+  absl::Status Validate() const;
+
+  // Element types, ranks and extents against what the model declares, and which inputs may be left out. Missing inputs
+  // at the end are added as absent.
+  absl::Status CheckCall(CallTypes* types) const;
+
+  // Takes note of a call: extents that differ from those seen before become dynamic. True where any became so.
+  bool Observe(const CallTypes& types);
+
+  // The specialisation for a call that was checked and observed. `general`: every extent that may vary is a symbol of
+  // its own, 0 and 1 included.
+  absl::StatusOr<Signature> Specialize(const CallTypes& types, bool general = false) const;
+
+  // Axes that turned out to vary, by input name: to be remembered by the cache.
+  using DynamicExtents = std::map<std::string, std::set<int>>;
+  DynamicExtents dynamic() const;
+  void MarkDynamic(const DynamicExtents& extents);
+
+  const std::vector<DeclaredInput>& inputs() const { return inputs_; }
+
+ private:
+  const DimSpec* UserDim(size_t input, size_t axis) const;
+
+  std::vector<DeclaredInput> inputs_;
+  std::vector<DynamicSpec> user_;
+  std::vector<std::vector<CallTypes::value_type>> seen_;  // by input: the first type of each rank
+  std::set<std::pair<size_t, int>> dynamic_;
+};
+
+}  // namespace tcc

@@ -1,0 +1,107 @@
+// tcc-worker: compiles what it is asked to, in a process of its own, so that a fault of the compiler is not one of the
+// program that called it.
+//
+//   tcc-worker                    serves requests on descriptor 3 until the other end closes it
+//   tcc-worker --request FILE     runs one request from a file and prints the reply: for reproducers
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "compiler/compile.h"
+#include "compiler/wire.h"
+
+namespace {
+
+// Ends the process as soon as whoever asked is gone, in the middle of a compile too.
+void WatchForHangup() {
+  std::thread([] {
+    while (true) {
+      pollfd poll_for = {tcc::kWorkerSocket, POLLRDHUP, 0};
+      if (::poll(&poll_for, 1, -1) > 0 && (poll_for.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0) {
+        ::_exit(0);
+      }
+    }
+  }).detach();
+}
+
+// Faults on demand, for the tests of what a session does about them.
+void MisbehaveIfAsked(const nlohmann::json& message) {
+  const std::string fault = message.value("fault", "");
+  if (fault == "crash") ::abort();
+  if (fault == "hang") {
+    while (true) ::pause();
+  }
+}
+
+nlohmann::json Answer(const nlohmann::json& message) {
+  const auto progress = [](tcc::Phase phase, int done, int total) {
+    // Where nobody listens any more the watcher ends the process.
+    (void)tcc::SendMessage(
+        tcc::kWorkerSocket,
+        {{"type", "progress"}, {"phase", std::string(tcc::PhaseName(phase))}, {"done", done}, {"total", total}});
+  };
+  nlohmann::json answer = {{"type", "result"}};
+  absl::StatusOr<tcc::CompileRequest> request = tcc::RequestFromJson(message.at("request"));
+  if (!request.ok()) {
+    answer["status"] = tcc::StatusToJson(request.status());
+    return answer;
+  }
+  absl::StatusOr<tcc::CompileReply> reply = tcc::CompileModel(*request, progress);
+  answer["status"] = tcc::StatusToJson(reply.status());
+  if (reply.ok()) answer["reply"] = tcc::ReplyToJson(*reply);
+  return answer;
+}
+
+int Serve() {
+  WatchForHangup();
+  while (true) {
+    absl::StatusOr<nlohmann::json> message = tcc::ReceiveMessage(tcc::kWorkerSocket);
+    if (!message.ok() || !message->contains("request")) return 0;
+    MisbehaveIfAsked(*message);
+    if (!tcc::SendMessage(tcc::kWorkerSocket, Answer(*message)).ok()) return 0;
+  }
+}
+
+int RunFile(const char* path) {
+  std::ifstream file(path);
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!file || json.is_discarded()) {
+    std::cerr << "tcc-worker: " << path << ": cannot be read, or is not JSON\n";
+    return 2;
+  }
+  absl::StatusOr<tcc::CompileRequest> request = tcc::RequestFromJson(json.contains("request") ? json["request"] : json);
+  if (!request.ok()) {
+    std::cerr << "tcc-worker: " << request.status().message() << "\n";
+    return 2;
+  }
+  absl::StatusOr<tcc::CompileReply> reply = tcc::CompileModel(
+      *request, [](tcc::Phase phase, int, int) { std::cerr << "phase " << tcc::PhaseName(phase) << "\n"; });
+  if (!reply.ok()) {
+    std::cerr << reply.status().message() << "\n";
+    return 1;
+  }
+  std::cout << tcc::ReplyToJson(*reply).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--request") return RunFile(argv[2]);
+  if (argc != 1 || ::fcntl(tcc::kWorkerSocket, F_GETFD) < 0) {
+    std::cerr << "usage: tcc-worker --request FILE\nWithout arguments it is started by tcc's library, not by hand.\n";
+    return 2;
+  }
+  // The socket is for this process, not for what it may start.
+  ::fcntl(tcc::kWorkerSocket, F_SETFD, FD_CLOEXEC);
+  return Serve();
+}

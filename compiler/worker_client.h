@@ -1,0 +1,57 @@
+// The warm half's side of the door: compiles through worker processes.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/request.h"
+
+namespace tcc {
+
+// Workers of one session (or of the process). Started on first need, kept for the next request; as many as compile at
+// once. A worker that dies, hangs or fails is an error of that request, with a reproducer file, and nothing else: the
+// next request gets a new one. Thread-safe; usable after fork in the child, which starts workers of its own.
+class WorkerPool {
+ public:
+  struct Options {
+    std::string worker;  // the program; empty: FindWorker()
+    // Where reproducers go; empty: $TCC_REPRODUCER_DIR, else $TMPDIR or /tmp.
+    std::string reproducer_folder;
+  };
+
+  explicit WorkerPool(Options options);
+  WorkerPool() : WorkerPool(Options()) {}
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+  // The pool of the process.
+  static WorkerPool& Global();
+
+  // Errors of the compilation as CompileModel gives them; Internal for a worker that died, DeadlineExceeded where the
+  // request's compile_timeout_seconds ran out, Unavailable where no worker could be started.
+  absl::StatusOr<CompileReply> Compile(const CompileRequest& request, const ProgressFunction& progress = nullptr);
+
+ private:
+  friend class WorkerPoolPeer;  // tests
+  class Worker;
+
+  absl::StatusOr<std::unique_ptr<Worker>> Take();
+  void GiveBack(std::unique_ptr<Worker> worker);
+  std::string WriteReproducer(const nlohmann::json& message);
+
+  Options options_;
+  std::string fault_;  // passed to the worker; tests only
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Worker>> idle_;
+};
+
+// $TCC_WORKER, else relative to the library or executable that this code is in, so that a prefix can move: beside it,
+// in ../bin, ../libexec/tcc. NotFound says where it was looked for.
+absl::StatusOr<std::string> FindWorker();
+// Identifies the worker's build, cheaply: its size and time. Part of cache keys. Empty where there is none.
+std::string WorkerIdentity();
+
+}  // namespace tcc
