@@ -27,7 +27,7 @@ void Gemm(const T* a, int64_t row_stride, int64_t k_stride, int64_t m, int64_t n
   using A = GemmAccumulator<T>;
   // The rows of a, converted once and interleaved by kRows.
   const int64_t blocks = (m + kRows - 1) / kRows;
-  std::vector<A> rows(static_cast<size_t>(blocks * kRows * k), A(0));
+  std::vector<A> rows(static_cast<size_t>(blocks * kRows * k + kRows), A(0));  // never empty
   for (int64_t i = 0; i < m; ++i) {
     A* row = rows.data() + i / kRows * kRows * k + i % kRows;
     for (int64_t l = 0; l < k; ++l) row[l * kRows] = static_cast<A>(a[i * row_stride + l * k_stride]);
