@@ -123,15 +123,15 @@ Results DynamicQuantizeLinear(const Call& call) {
     high = std::max(high, xs[i]);
   }
   const float scale = high == low ? 1.0f : (high - low) / 255.0f;
-  const double zero = RoundHalfEven(std::clamp(0.0f - low / scale, 0.0f, 255.0f));
+  const float offset = 0.0f - low / scale;  // NaN where the range is infinite
+  const double zero = offset > 0 ? RoundHalfEven(std::min(offset, 255.0f)) : 0;
   TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(DType::kU8, x.dims()));
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     const double q = RoundHalfEven(xs[i] / scale) + zero;
     y.data_as<uint8_t>()[i] =
         std::isnan(q) ? static_cast<uint8_t>(zero) : static_cast<uint8_t>(std::clamp(q, 0.0, 255.0));
   }
-  return std::vector<Tensor>{y, Tensor::Scalar(scale),
-                             Tensor::Scalar(static_cast<uint8_t>(std::isnan(zero) ? 0 : zero))};
+  return std::vector<Tensor>{y, Tensor::Scalar(scale), Tensor::Scalar(static_cast<uint8_t>(zero))};
 }
 
 }  // namespace tcc::reference

@@ -19,8 +19,8 @@ absl::StatusOr<Tensor> Centred(const Tensor& x, const Tensor& zero, int axis) {
   if (z.num_elements() == 1) {
     z = z.View(x.dims(), Dims(x.rank(), 0), 0);
   } else if (z.rank() == 1) {
-    if (z.dim(0) != x.dim(axis)) {
-      return Invalid(z.dim(0), " zero points for axis ", axis, " of extent ", x.dim(axis));
+    if (axis >= x.rank() || z.dim(0) != x.dim(axis)) {
+      return Invalid(z.dim(0), " zero points for axis ", axis, " of extents ", DimsText(x.dims()));
     }
     Dims strides(x.rank(), 0);
     strides[axis] = 1;
