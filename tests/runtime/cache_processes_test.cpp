@@ -88,7 +88,10 @@ TEST(CacheProcesses, EvictionUnderReaders) {
       for (int round = 0; round < 40; ++round) {
         const std::string label(1, static_cast<char>('a' + (round * 7 + i) % 10));
         const auto package = cache->GetOrBuild(ArtifactCache::Key({label}), MakePackage(label, 3000));
-        if (Label(package) != label) return 1;
+        if (Label(package) != label) {
+          std::fprintf(stderr, "%s: %s\n", label.c_str(), Label(package).c_str());
+          return 1;
+        }
         if (!(*package)->VerifyConstants().ok()) return 2;
       }
       return 0;

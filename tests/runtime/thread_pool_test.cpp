@@ -9,6 +9,9 @@
 
 #include "runtime/float_control.h"
 
+// Under the address sanitizer an allocation that is too large ends the program unless told otherwise.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace tcc {
 namespace {
 

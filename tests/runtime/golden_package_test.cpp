@@ -1,0 +1,106 @@
+// Packages written by released formats stay readable by every reader of the same major format. When the format changes,
+// add a file with DISABLED_Write (--gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Write'), and never touch an
+// old one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/package.h"
+#include "tests/runtime/temp_folder.h"
+
+namespace tcc {
+namespace {
+
+using testing::ElementsAre;
+
+std::string CurrentFile() { return absl::StrCat(TCC_TEST_DATA "/golden-", kPackageMajor, ".", kPackageMinor, ".tcc"); }
+
+// y = n times x stacked, x being the input or, where the condition is false, a constant; z = [n + 1, extent of x].
+PackageBuilder Golden() {
+  static const float kConstant[4] = {5, 6, 7, 8};
+  PackageBuilder builder;
+  builder.tcc_version = "0.1.0";
+  builder.options = {{"mode", "default"}, {"numerics", "strict"}};
+  builder.dumps = {{"0/graph.mlir", "module {}\n"}};
+  Specialisation one;
+  one.target.arch = "x86_64";
+  one.target.features = {"sse2"};
+  one.info = {{"kernels", "0"}};
+  one.signature.symbols = {{"batch", 2, 64, 2}};
+  one.signature.inputs = {{"x", DType::kF32, {Extent::Of(0)}},
+                          {"condition", DType::kBool, {}},
+                          {"n", DType::kI64, {}},
+                          {"left_out", DType::kBF16, {Extent::Constant(3)}},
+                          {"mode", DType::kI32, {Extent::Constant(2)}}};
+  one.signature.inputs[3].optional = true;
+  one.signature.inputs[3].absent = true;
+  one.signature.inputs[4].values = {1, -1};
+  one.signature.outputs = {{"y", DType::kF32, {Extent(), Extent::Of(0)}}, {"z", DType::kI64, {Extent::Constant(2)}}};
+  Plan& plan = one.plan;
+  plan.num_values = 9;
+  plan.num_registers = 4;
+  plan.inputs = {0, 1, 2, kNoValue, kNoValue};
+  plan.outputs = {5, 6};
+  plan.symbol_registers = {0};
+  plan.constants = {{3, DType::kF32, {4}, 0, 16}};
+  plan::Loop loop;
+  loop.trip_count = 2;
+  loop.iteration = 7;
+  loop.blocks = {Block{{plan::View{8, 4, {Operand::Reg(0)}, {}, Operand::Imm(0)}}}};
+  loop.scan_outputs = {{5, 8, DType::kF32, {Operand::Reg(0)}}};
+  plan.body.instructions = {
+      plan::If{1,
+               {Block{{plan::Move{4, 0}}},
+                Block{{plan::View{4, 3, {Operand::Reg(0)}, {Operand::Imm(1)}, Operand::Imm(0)}}}}},
+      loop,
+      plan::ReadElement{1, 2, 0},
+      plan::Compute{2, IntOp::kAdd, Operand::Reg(1), Operand::Imm(1)},
+      plan::ReadExtent{3, 0, 0},
+      plan::CheckEqual{Operand::Reg(3), Operand::Reg(0), "extents differ"},
+      plan::MakeTensor{6, DType::kI64, {2}, {Operand::Reg(2), Operand::Reg(3)}},
+      plan::Release{4}};
+  one.constants = {{0, {reinterpret_cast<const char*>(kConstant), sizeof(kConstant)}}};
+  one.constants_bytes = sizeof(kConstant);
+  builder.specialisations = {one};
+  return builder;
+}
+
+TEST(GoldenPackage, DISABLED_Write) { ASSERT_TRUE(Golden().Write(CurrentFile()).ok()); }
+
+class GoldenPackageTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenPackageTest, RunsAsItDid) {
+  const auto package = Package::Open(std::string(TCC_TEST_DATA "/") + GetParam());
+  ASSERT_TRUE(package.ok()) << package.status();
+  EXPECT_EQ((*package)->options().at("numerics"), "strict");
+  EXPECT_EQ(*(*package)->Dump("0/graph.mlir"), "module {}\n");
+  EXPECT_TRUE((*package)->VerifyConstants().ok());
+#if defined(__x86_64__)
+  const auto run = [&](bool condition) {
+    const std::vector<Tensor> inputs = {Tensor::Vector<float>({1, 2}), Tensor::Scalar<bool>(condition),
+                                        Tensor::Scalar<int64_t>(2), Tensor(), Tensor::Vector<int32_t>({1, -1})};
+    std::vector<int64_t> symbols;
+    const auto selected = (*package)->Select(inputs, &symbols);
+    EXPECT_TRUE(selected.ok()) << selected.status();
+    ExecutionContext context(*Package::Prepare(*package, 0));
+    return *context.Run(inputs, symbols);
+  };
+  const auto outputs = run(true);
+  EXPECT_EQ(DebugString(outputs[0]), "f32[2,2] {1, 2, 1, 2}");
+  EXPECT_EQ(DebugString(outputs[1]), "i64[2] {3, 2}");
+  EXPECT_EQ(DebugString(run(false)[0]), "f32[2,2] {5, 6, 5, 6}");
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenPackageTest, testing::Values("golden-1.0.tcc"));
+
+// A change of what the writer makes is a change of the format: it needs a new minor or major.
+TEST(GoldenPackage, TheWriterStillWritesThisFormat) {
+  const TempFolder folder;
+  ASSERT_TRUE(Golden().Write(folder / "now.tcc").ok());
+  EXPECT_TRUE(ReadFile(folder / "now.tcc") == ReadFile(CurrentFile()))
+      << "the format has changed: raise kPackageMinor (older readers do not mind) or kPackageMajor, and add a golden "
+         "file";
+}
+
+}  // namespace
+}  // namespace tcc
