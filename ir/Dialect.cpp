@@ -3,6 +3,7 @@
 
 #include "ir/Extents.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "ir/Dialect.cpp.inc"
@@ -113,6 +114,88 @@ mlir::Attribute ExtentsAttr::parse(mlir::AsmParser &parser, mlir::Type) {
   if (parser.parseGreater())
     return {};
   return get(parser.getContext(), exprs);
+}
+
+//===- Verification -----------------------------------------------------------===//
+
+/// Reports symbols that the enclosing function does not list. A function without a list has symbols without ranges.
+static mlir::LogicalResult verifySymbols(mlir::Operation *op, mlir::ArrayAttr symbols, ExtentsAttr extents,
+                                         llvm::StringRef what) {
+  if (!symbols)
+    return mlir::success();
+  std::optional<unsigned> unknown;
+  bool hasDim = false;
+  for (mlir::AffineExpr expr : extents.getExprs())
+    expr.walk([&](mlir::AffineExpr e) {
+      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(e); symbol && symbol.getPosition() >= symbols.size())
+        unknown = symbol.getPosition();
+      hasDim |= llvm::isa<mlir::AffineDimExpr>(e);
+    });
+  if (hasDim)
+    return op->emitOpError() << what << " names a loop index; only symbols may appear in extents";
+  if (unknown)
+    return op->emitOpError() << what << " names the symbol s" << *unknown << ", but the function has " << symbols.size()
+                             << " symbols";
+  return mlir::success();
+}
+
+mlir::LogicalResult verifyKnownExtents(mlir::Operation *op) {
+  mlir::ArrayAttr symbols; // null if no function lists its symbols
+  if (auto function = op->getParentOfType<mlir::FunctionOpInterface>())
+    symbols = function->getAttrOfType<mlir::ArrayAttr>(TCCDialect::kSymbolsAttr);
+  auto verifyType = [&](mlir::Type type, llvm::StringRef what) -> mlir::LogicalResult {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    if (!tensor)
+      return mlir::success();
+    auto extents = llvm::dyn_cast_or_null<ExtentsAttr>(tensor.getEncoding());
+    if (tensor.hasStaticShape()) {
+      if (tensor.getEncoding())
+        return op->emitOpError() << what << " is static and so must not carry an encoding: " << type;
+      return mlir::success();
+    }
+    if (!extents)
+      return op->emitOpError() << what << " is dynamic but does not carry its extents as #tcc.extents<...>: " << type;
+    return verifySymbols(op, symbols, extents, what);
+  };
+  for (mlir::Type type : op->getOperandTypes())
+    if (failed(verifyType(type, "operand type")))
+      return mlir::failure();
+  for (mlir::Type type : op->getResultTypes())
+    if (failed(verifyType(type, "result type")))
+      return mlir::failure();
+  for (mlir::Region &region : op->getRegions())
+    for (mlir::Block &block : region)
+      for (mlir::Type type : block.getArgumentTypes())
+        if (failed(verifyType(type, "block argument type")))
+          return mlir::failure();
+  for (mlir::NamedAttribute attribute : op->getAttrs())
+    if (auto extents = llvm::dyn_cast<ExtentsAttr>(attribute.getValue()))
+      if (failed(verifySymbols(op, symbols, extents, attribute.getName().getValue())))
+        return mlir::failure();
+  return mlir::success();
+}
+
+mlir::LogicalResult TCCDialect::verifyOperationAttribute(mlir::Operation *op, mlir::NamedAttribute attribute) {
+  if (attribute.getName() != kSymbolsAttr)
+    return mlir::success();
+  auto symbols = llvm::dyn_cast<mlir::ArrayAttr>(attribute.getValue());
+  if (!symbols || !llvm::isa<mlir::FunctionOpInterface>(op))
+    return op->emitOpError() << "'" << kSymbolsAttr << "' must be a list of #tcc.symbol on a function";
+  for (mlir::Attribute element : symbols) {
+    auto symbol = llvm::dyn_cast<SymbolAttr>(element);
+    if (!symbol)
+      return op->emitOpError() << "'" << kSymbolsAttr << "' must be a list of #tcc.symbol, not " << element;
+    if (symbol.getMin() < 0 || symbol.getMin() > symbol.getMax() || symbol.getMultipleOf() < 1)
+      return op->emitOpError() << "symbol '" << symbol.getName() << "' has an empty or negative range: " << symbol;
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult TCCDialect::verifyRegionArgAttribute(mlir::Operation *op, unsigned, unsigned argument,
+                                                         mlir::NamedAttribute attribute) {
+  if (attribute.getName() == kInputNameAttr && !llvm::isa<mlir::StringAttr>(attribute.getValue()))
+    return op->emitOpError() << "'" << kInputNameAttr << "' of argument " << argument << " must be a string";
+  return mlir::success();
 }
 
 } // namespace tcc::ir

@@ -25,6 +25,14 @@
 
 namespace tcc::ir {
 
+/// Types and extent lists of an op: dynamic types carry #tcc.extents, symbols are among those of the function.
+mlir::LogicalResult verifyKnownExtents(mlir::Operation *op);
+
+template <typename ConcreteOp> class KnownExtents : public mlir::OpTrait::TraitBase<ConcreteOp, KnownExtents> {
+public:
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyKnownExtents(op); }
+};
+
 /// Folds with the reference kernels: ir/Folding.cpp.
 mlir::LogicalResult foldWithReference(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands,
                                       llvm::SmallVectorImpl<mlir::OpFoldResult> &results);

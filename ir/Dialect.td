@@ -25,6 +25,8 @@ def TCC_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Names of the function attributes that carry symbols and the names of inputs and outputs.
     static constexpr llvm::StringLiteral kSymbolsAttr = "tcc.symbols";
@@ -133,7 +135,12 @@ def TCC_GridPadding : TCC_EnumAttr<TCC_GridPaddingEnum, "grid_padding">;
 // gives a constant; small integer tensors of symbolic values (tcc.extents) give tcc.extents.
 def TCC_Foldable : NativeOpTrait<"ReferenceFoldable"> { let cppNamespace = "::tcc::ir"; }
 
-class TCC_Op<string mnemonic, list<Trait> traits = []> : Op<TCC_Dialect, mnemonic, traits> {
+// Every dynamic type of operands and results carries its extents, and these name symbols of the function. First of all
+// traits, because the others' verifiers rely on it.
+def TCC_KnownExtents : NativeOpTrait<"KnownExtents"> { let cppNamespace = "::tcc::ir"; }
+
+class TCC_Op<string mnemonic, list<Trait> traits = []>
+    : Op<TCC_Dialect, mnemonic, !listconcat([TCC_KnownExtents], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 // A pure op on tensors.

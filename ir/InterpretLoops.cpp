@@ -180,10 +180,22 @@ private:
       TCC_ASSIGN_OR_RETURN(result.integer, holds(inSet.getSet(), inSet.getIndices()));
       return result;
     }
+    if (auto check = llvm::dyn_cast<BoundsCheckOp>(op))
+      return evaluateCheck(check);
     llvm::SmallVector<Scalar> operands;
     for (mlir::Value operand : op->getOperands())
       operands.push_back(scalars[operand]);
     return evaluateScalar(op, operands);
+  }
+
+  absl::StatusOr<Scalar> evaluateCheck(BoundsCheckOp check) {
+    TCC_ASSIGN_OR_RETURN(int64_t extent, evaluateExpr(check.getExtent().getExprs()[0], {}));
+    int64_t given = scalars[check.getIndex()].integer;
+    Scalar index;
+    index.integer = given < 0 ? given + extent : given;
+    if (index.integer < 0 || index.integer >= extent)
+      return absl::OutOfRangeError(absl::StrCat("index ", given, " is out of range for extent ", extent));
+    return index;
   }
 
   absl::StatusOr<Scalar> evaluateLoad(LoadOp load) {

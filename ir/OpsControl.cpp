@@ -38,12 +38,27 @@ LogicalResult IfOp::verify() {
 
 LogicalResult LoopOp::verify() {
   mlir::Block &block = getBody().front();
+  auto isScalar = [](mlir::Type type, unsigned width) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0 && tensor.getElementType().isSignlessInteger(width);
+  };
+  if ((getTripCount() && !isScalar(getTripCount().getType(), 64)) ||
+      (getCondition() && !isScalar(getCondition().getType(), 1)))
+    return emitOpError("the trip count must be an i64 scalar, the condition a bool scalar");
   size_t carried = getInitial().size();
   if (block.getNumArguments() != carried + 1)
     return emitOpError("the body needs the iteration and one argument for each carried value");
   auto yield = llvm::dyn_cast<YieldOp>(block.back());
   if (!yield || yield.getValues().size() != getNumResults() + 1 || getNumResults() < carried)
     return emitOpError("the body must yield the condition, the carried values and the scan outputs");
+  if (!isScalar(block.getArgument(0).getType(), 64) || !isScalar(yield.getValues()[0].getType(), 1))
+    return emitOpError("the iteration must be an i64 scalar, the yielded condition a bool scalar");
+  for (size_t k = carried; k < getNumResults(); ++k) {
+    auto element = llvm::dyn_cast<mlir::RankedTensorType>(yield.getValues()[k + 1].getType());
+    mlir::RankedTensorType stack = tensorType(getResult(k));
+    if (!element || stack.getRank() != element.getRank() + 1 || stack.getElementType() != element.getElementType())
+      return emitOpError() << "scan output " << k - carried << " must have one axis more than the element it stacks";
+  }
   for (size_t k = 0; k < carried; ++k)
     if (!sameRankAndElement(getInitial()[k].getType(), block.getArgument(k + 1).getType()) ||
         !sameRankAndElement(yield.getValues()[k + 1].getType(), block.getArgument(k + 1).getType()) ||
@@ -55,6 +70,11 @@ LogicalResult LoopOp::verify() {
 LogicalResult LibraryOp::verify() {
   if (getKernel().empty())
     return emitOpError("needs the name of a kernel");
+  llvm::ArrayRef<int64_t> absent = getAbsent();
+  int64_t total = getInputs().size() + absent.size();
+  for (size_t k = 0; k < absent.size(); ++k)
+    if (absent[k] < 0 || absent[k] >= total || (k > 0 && absent[k] <= absent[k - 1]))
+      return emitOpError() << "absent operands must be ascending positions below " << total;
   return success();
 }
 

@@ -29,7 +29,7 @@ def TCC_LoopsOp : TCC_Op<"loops", [Pure, SingleBlockImplicitTerminator<"YieldOp"
     The region has one `index` argument per extent; the first ones are parallel, the last `num_reductions` are reduced. It
     yields one scalar per result. Without reductions result r has the extents of the nest (all parallel) and element
     [i..] is the yielded scalar. With reductions the result has the parallel extents and is the combination of the yielded scalars, starting
-    from the identity of `kinds[r]` (sum, prod, max, min; no kinds without reductions). Element types in the body are
+    from the identity of `kinds[r]` (sum, prod, max, min; no kinds without reductions; max and min of integers compare them as signed). Element types in the body are
     signless; signedness is in the arith ops.
 
     Example: row sums of squares.
@@ -69,18 +69,21 @@ def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [Pure]> {
   }];
   let arguments = (ins Index:$index, TCC_Extents:$extent);
   let results = (outs Index:$value);
+  let hasVerifier = 1;
   let assemblyFormat = "$index `below` $extent attr-dict";
 }
 def TCC_InSetOp : TCC_Op<"in_set", [Pure]> {
   let summary = "whether an integer set over indices and the function's symbols holds";
   let arguments = (ins Variadic<Index>:$indices, TCC_IntegerSetAttr:$set);
   let results = (outs I1:$value);
+  let hasVerifier = 1;
   let assemblyFormat = "$set `(` $indices `)` attr-dict";
 }
 def TCC_ApplyOp : TCC_Op<"apply", [Pure]> {
   let summary = "one affine expression over indices and the function's symbols, as an index";
   let arguments = (ins Variadic<Index>:$indices, AffineMapAttr:$map);
   let results = (outs Index:$value);
+  let hasVerifier = 1;
   let assemblyFormat = "$map `(` $indices `)` attr-dict";
 }
 

@@ -106,7 +106,13 @@ TCC_INFER(ConvOp, {
   }
   return makeTensorType(y, tensorType(a.getX()).getElementType());
 })
-LogicalResult ConvOp::verify() { return success(); }
+static LogicalResult verifySameElement(mlir::Operation *op) {
+  for (mlir::Value operand : op->getOperands())
+    if (tensorType(operand).getElementType() != tensorType(op->getOperand(0)).getElementType())
+      return op->emitOpError("operands must have the same element type");
+  return success();
+}
+LogicalResult ConvOp::verify() { return verifySameElement(*this); }
 
 TCC_INFER(ConvTransposeOp, {
   Exprs x = getExtents(a.getX().getType());
@@ -135,7 +141,7 @@ TCC_INFER(ConvTransposeOp, {
   }
   return makeTensorType(y, tensorType(a.getX()).getElementType());
 })
-LogicalResult ConvTransposeOp::verify() { return success(); }
+LogicalResult ConvTransposeOp::verify() { return verifySameElement(*this); }
 
 static mlir::Type pooledType(mlir::Value input, llvm::ArrayRef<int64_t> kernel, const Window &window, bool ceil,
                              bool channelsLast, std::optional<mlir::Location> loc) {
@@ -199,13 +205,37 @@ TCC_INFER(AttentionOp, {
   q[3] = v[3];
   return makeTensorType(q, tensorType(a.getQ()).getElementType());
 })
-LogicalResult AttentionOp::verify() { return success(); }
+LogicalResult AttentionOp::verify() {
+  mlir::Type element = tensorType(getQ()).getElementType();
+  if (tensorType(getK()).getElementType() != element || tensorType(getV()).getElementType() != element)
+    return emitOpError("q, k and v must have the same element type");
+  Exprs q = getExtents(getQ().getType()), k = getExtents(getK().getType());
+  auto heads = getConstant(q[1]), keyHeads = getConstant(k[1]);
+  if (heads && keyHeads && (*keyHeads == 0 || *heads % *keyHeads != 0))
+    return emitOpError() << "has " << *heads << " query heads, no multiple of its " << *keyHeads << " key heads";
+  if (!getMask())
+    return success();
+  mlir::RankedTensorType mask = tensorType(getMask());
+  if (mask.getElementType() != element && !mask.getElementType().isInteger(1))
+    return emitOpError("the mask must be bool or of q's element type");
+  Exprs scores{q[0], q[1], q[2], k[2]}, extents = getExtents(mask);
+  if (extents.size() > scores.size())
+    return emitOpError("the mask has more than four axes");
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    AffineExpr from = extents[extents.size() - 1 - axis], to = scores[scores.size() - 1 - axis];
+    if (getConstant(from) != 1 && !maybeEqual(from, to))
+      return emitOpError() << "extent " << toString(from) << " of the mask does not broadcast to " << toString(to);
+  }
+  return success();
+}
 
 LogicalResult ResizeOp::verify() {
   if (getType().getRank() != rankOf(getX()) || tensorType(getX()).getElementType() != getType().getElementType())
     return emitOpError("must keep rank and element type");
   if (!getScales().empty() && static_cast<int64_t>(getScales().size()) != rankOf(getX()))
     return emitOpError("needs a scale for each axis");
+  if (!getRoi().empty() && static_cast<int64_t>(getRoi().size()) != 2 * rankOf(getX()))
+    return emitOpError("roi needs a start and an end for each axis");
   return success();
 }
 
@@ -214,6 +244,10 @@ TCC_INFER(GridSampleOp, {
   Exprs grid = getExtents(a.getGrid().getType());
   if (x.size() < 3 || grid.size() != x.size()) {
     (void)emitOptionalError(loc, "the grid must have the operand's rank, at least 3");
+    return {};
+  }
+  if (!maybeEqual(x[0], grid[0]) || getConstant(grid.back()) != static_cast<int64_t>(x.size()) - 2) {
+    (void)emitOptionalError(loc, "the grid must have the operand's batch, and a coordinate for each spatial axis");
     return {};
   }
   Exprs y{x[0], x[1]};

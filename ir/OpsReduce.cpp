@@ -69,6 +69,17 @@ LogicalResult TopKOp::verify() {
     return mlir::failure();
   if (rankOf(getValues()) != rankOf(getX()) || getExtents(getValues().getType()) != getExtents(getIndices().getType()))
     return emitOpError("values and indices must have the same extents, and the operand's rank");
+  if (tensorType(getValues()).getElementType() != tensorType(getX()).getElementType() ||
+      !tensorType(getIndices()).getElementType().isSignlessInteger(64))
+    return emitOpError("values must have the operand's element type, indices i64");
+  for (int64_t axis = 0; axis < rankOf(getX()); ++axis) {
+    mlir::AffineExpr from = getExtent(getX().getType(), axis), to = getExtent(getValues().getType(), axis);
+    if (axis != static_cast<int64_t>(getAxis()) && !maybeEqual(from, to))
+      return emitOpError() << "changes the extent of axis " << axis;
+    auto available = getConstant(from), k = getConstant(to);
+    if (axis == static_cast<int64_t>(getAxis()) && available && k && *k > *available)
+      return emitOpError() << "takes " << *k << " of the " << *available << " elements of axis " << axis;
+  }
   return success();
 }
 

@@ -165,6 +165,17 @@ LogicalResult PadOp::verify() {
     if (!maybeEqual(expected, getExtent(getType(), axis)))
       return emitOpError() << "result extent of axis " << axis << " is not low + extent + high";
   }
+  if (tensorType(getX()).getElementType() != getType().getElementType())
+    return emitOpError("must keep the element type");
+  if (getMode() == PadMode::Reflect || getMode() == PadMode::Wrap)
+    for (size_t axis = 0; axis < rank; ++axis) {
+      auto extent = getConstant(getExtent(getX().getType(), axis));
+      int64_t most = extent ? *extent - (getMode() == PadMode::Reflect ? 1 : 0) : INT64_MAX;
+      for (AffineExpr width : {getLow().getExprs()[axis], getHigh().getExprs()[axis]})
+        if (auto constant = getConstant(width); constant && *constant > std::max<int64_t>(most, 0))
+          return emitOpError() << "pads axis " << axis << " by " << *constant << ", more than its " << *extent
+                               << " elements allow in this mode";
+    }
   if (getFill() &&
       (rankOf(getFill()) != 0 || tensorType(getFill()).getElementType() != tensorType(getX()).getElementType()))
     return emitOpError("fill must be a scalar of the operand's element type");
@@ -255,6 +266,10 @@ TCC_INFER(ScatterElementsOp, {
 LogicalResult ScatterElementsOp::verify() {
   if (rankOf(getIndices()) != rankOf(getX()) || rankOf(getUpdates()) != rankOf(getX()))
     return emitOpError("indices and updates must have the rank of the operand");
+  if (getExtents(getIndices().getType()) != getExtents(getUpdates().getType()))
+    return emitOpError("indices and updates must have the same extents");
+  if (tensorType(getUpdates()).getElementType() != tensorType(getX()).getElementType())
+    return emitOpError("updates must have the operand's element type");
   return success();
 }
 TCC_INFER(ScatterNdOp, { return a.getX().getType(); })
@@ -262,6 +277,17 @@ LogicalResult ScatterNdOp::verify() {
   Exprs indices = getExtents(getIndices().getType());
   if (indices.empty() || !getConstant(indices.back()) || *getConstant(indices.back()) > rankOf(getX()))
     return emitOpError("the last axis of indices must be a known number of axes of the operand");
+  if (tensorType(getUpdates()).getElementType() != tensorType(getX()).getElementType())
+    return emitOpError("updates must have the operand's element type");
+  Exprs x = getExtents(getX().getType()), updates = getExtents(getUpdates().getType());
+  Exprs expected(indices.begin(), indices.end() - 1);
+  expected.append(x.begin() + *getConstant(indices.back()), x.end());
+  bool fits = expected.size() == updates.size() && llvm::all_of(llvm::zip(expected, updates), [](auto pair) {
+                return maybeEqual(std::get<0>(pair), std::get<1>(pair));
+              });
+  if (!fits)
+    return emitOpError(
+        "updates must have the extents of the indices but the last, then those of the operand's other axes");
   return success();
 }
 

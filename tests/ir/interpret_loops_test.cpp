@@ -76,6 +76,31 @@ func.func @f(%x: tensor<3xui8>, %i: tensor<2xi64>) -> (tensor<2xui8>, tensor<2xi
   EXPECT_THAT(error(text, {x, tensor<int64_t>({2}, {2, 3})}).message().data(), HasSubstr("reads element [3]"));
 }
 
+TEST_F(InterpretLoopsTest, BoundsCheck) {
+  const char* text = R"(
+func.func @f(%x: tensor<?xf32, #tcc.extents<s0>>, %i: tensor<1xi64>) -> tensor<1xf32> attributes {tcc.symbols = [#tcc.symbol<"n", 0, 9, 1>]} {
+  %y = tcc.kernel(%x, %i) ["gather"] : (tensor<?xf32, #tcc.extents<s0>>, tensor<1xi64>) -> tensor<1xf32> {
+  ^bb0(%a: tensor<?xf32, #tcc.extents<s0>>, %b: tensor<1xi64>):
+    %s = tcc.loops #tcc.extents<1> reduce 0 [] {
+    ^bb0(%k: index):
+      %n = tcc.load %b[affine_map<(d0) -> (d0)>](%k) : tensor<1xi64> -> i64
+      %raw = arith.index_cast %n : i64 to index
+      %at = tcc.bounds_check %raw below #tcc.extents<s0>
+      %v = tcc.load %a[affine_map<(d0) -> (d0)>](%at) : tensor<?xf32, #tcc.extents<s0>> -> f32
+      tcc.yield %v : f32
+    } : tensor<1xf32>
+    tcc.yield %s : tensor<1xf32>
+  }
+  return %y : tensor<1xf32>
+})";
+  Tensor x = tensor<float>({3}, {1, 2, 3});
+  EXPECT_THAT(values<float>(run(text, {x, tensor<int64_t>({1}, {2})})[0]), ElementsAre(3));
+  EXPECT_THAT(values<float>(run(text, {x, tensor<int64_t>({1}, {-3})})[0]), ElementsAre(1));
+  EXPECT_THAT(error(text, {x, tensor<int64_t>({1}, {3})}).message().data(),
+              HasSubstr("index 3 is out of range for extent 3"));
+  EXPECT_EQ(error(text, {x, tensor<int64_t>({1}, {-4})}).code(), absl::StatusCode::kOutOfRange);
+}
+
 /// One scalar op on f32/i32 operands, as a kernel over one element.
 std::string scalarKernel(const std::string& body, const std::string& type) {
   return "func.func @f(%x: tensor<1x" + type + ">, %y: tensor<1x" + type + ">) -> tensor<1x" + type + R"(> {
