@@ -166,6 +166,9 @@ void Runner::Compile(const Case& test) {
   s.code = *code;
   auto object = backend.finish();
   ASSERT_TRUE(static_cast<bool>(object)) << llvm::toString(object.takeError());
+  if (getenv("TCC_TEST_TIMES"))
+    fprintf(stderr, "%d functions, lowering %.3f s, LLVM %.3f s\n", backend.statistics().functions,
+            backend.statistics().lowerSeconds, backend.statistics().llvmSeconds);
   std::string path = "/tmp/tcc_gemm_test_XXXXXX";
   int file = mkstemp(path.data());
   ASSERT_EQ(write(file, object->data(), object->size()), static_cast<ssize_t>(object->size()));

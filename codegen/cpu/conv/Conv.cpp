@@ -1,5 +1,23 @@
-#include "codegen/cpu/gemm/Schedule.h"
+//===- Conv.cpp - schedule of kernels around tcc.conv and tcc.conv_transpose -===//
+#include "codegen/cpu/conv/Geometry.h"
+
+using namespace mlir;
+
 namespace tcc::codegen::gemm {
-bool canScheduleConv(const TemplateKernel &) { return false; }
-mlir::FailureOr<KernelCode> scheduleConv(KernelBuilder &) { return mlir::failure(); }
+
+bool canScheduleConv(const TemplateKernel &kernel) { return geometryOf(kernel).has_value(); }
+
+FailureOr<KernelCode> scheduleConv(KernelBuilder &builder) {
+  ConvGeometry conv = *geometryOf(builder.kernel);
+  if (isDepthwise(conv)) {
+    scheduleDepthwise(builder, conv);
+    return builder.take("depthwise");
+  }
+  if (conv.channelsLast)
+    scheduleConvLast(builder, conv);
+  else
+    scheduleConvFirst(builder, conv);
+  return builder.take("conv");
+}
+
 } // namespace tcc::codegen::gemm

@@ -14,8 +14,8 @@ struct Point {
   Values symbols;   ///< of the enclosing function, by position
   int laneDim = -1; ///< the dimension that grows by one from lane to lane; its value is a multiple of `lanes`
   int64_t lanes = 1;
-  mlir::Value count; ///< how many lanes are valid (at least one); null: all
-  mlir::Value mask;  ///< the same as a mask
+  mlir::Value count = {}; ///< how many lanes are valid (at least one); null: all
+  mlir::Value mask = {};  ///< the same as a mask
 };
 
 /// Evaluates scalar bodies of tcc.loops for one point or for a vector of consecutive points. What does not depend on

@@ -1,6 +1,7 @@
 //===- PackPanels.cpp - B as panels, made at compile time or by a launch ---===//
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "codegen/cpu/gemm/PackRows.h"
 #include "codegen/cpu/gemm/Schedule.h"
@@ -23,25 +24,29 @@ namespace {
 template <typename T>
 void packElements(const T *from, T *to, int64_t batch, int64_t depth, int64_t columns, int64_t width,
                   AffineExpr offset) {
-  // Linear almost always: then the inner loops add strides.
-  auto sRow = dimStride(offset, 1, 3), sColumn = dimStride(offset, 2, 3);
-  auto row = sRow ? ir::getConstant(*sRow) : std::nullopt, column = sColumn ? ir::getConstant(*sColumn) : std::nullopt;
+  // Columns are equally far apart almost always.
+  auto stride = dimStride(offset, 2, 3);
+  auto column = stride ? ir::getConstant(*stride) : std::nullopt;
   int64_t panels = (columns + width - 1) / width;
-  for (int64_t g = 0; g < batch; ++g)
+  std::vector<int64_t> rows(depth);
+  for (int64_t g = 0; g < batch; ++g) {
+    if (column)
+      for (int64_t k = 0; k < depth; ++k)
+        rows[k] = evaluate(offset, {g, k, 0}, {});
     for (int64_t p = 0; p < panels; ++p) {
       T *panel = to + (g * panels + p) * depth * width;
       int64_t valid = std::min(width, columns - p * width);
-      if (row && column) {
-        const T *base = from + evaluate(offset, {g, 0, p * width}, {});
+      if (column) {
         for (int64_t k = 0; k < depth; ++k)
           for (int64_t j = 0; j < valid; ++j)
-            panel[k * width + j] = base[k * *row + j * *column];
+            panel[k * width + j] = from[rows[k] + (p * width + j) * *column];
         continue;
       }
       for (int64_t k = 0; k < depth; ++k)
         for (int64_t j = 0; j < valid; ++j)
           panel[k * width + j] = from[evaluate(offset, {g, k, p * width + j}, {})];
     }
+  }
 }
 
 // The panels of a constant, or an invalid tensor where an extent is not known.

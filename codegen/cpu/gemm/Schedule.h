@@ -44,7 +44,10 @@ public:
   /// constant.
   int addTemporary(mlir::AffineExpr elements, mlir::Type element);
   int addConstant(tcc::Tensor tensor, mlir::Type element);
-  void dropInput(int input) { code.unusedInputs.push_back(input); }
+  void dropInput(int input) {
+    if (!dropped(input))
+      code.unusedInputs.push_back(input);
+  }
   bool dropped(int input) const { return llvm::is_contained(code.unusedInputs, input); }
 
   /// `uses`: positions of the arguments that the function reads or writes. The frame has null for all others.
