@@ -31,7 +31,8 @@ absl::StatusOr<Tensor> Spread(const Tensor& parameter, const Tensor& x, int64_t 
   bool good = p.rank() == x.rank() && block_size >= 0;
   for (int a = 0; good && a < x.rank(); ++a) good = a == axis || p.dim(a) == x.dim(a);
   if (good && block_size == 0) block_size = p.dim(axis) == 0 ? 1 : (x.dim(axis) + p.dim(axis) - 1) / p.dim(axis);
-  if (!good || block_size == 0 || (x.dim(axis) + block_size - 1) / block_size != p.dim(axis)) {
+  block_size = std::min(block_size, std::max<int64_t>(x.dim(axis), 1));  // one block; keeps the sum below small
+  if (!good || block_size <= 0 || (x.dim(axis) + block_size - 1) / block_size != p.dim(axis)) {
     return Invalid("scales or zero points ", DimsText(p.dims()), " do not fit ", DimsText(x.dims()));
   }
   TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(DType::kF64, x.dims()));
