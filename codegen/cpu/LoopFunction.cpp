@@ -1,0 +1,487 @@
+//===- LoopFunction.cpp - the function(s) of one group of loops -----------===//
+#include "codegen/cpu/LoopFunction.h"
+
+#include "ir/Extents.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tcc::codegen {
+namespace {
+
+Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
+
+int64_t storageBytes(Value tensor) { return BodyEmitter::storageType(elementOf(tensor)).getIntOrFloatBitWidth() / 8; }
+
+// A guess where an extent is not known.
+int64_t estimate(llvm::ArrayRef<AffineExpr> extents) {
+  int64_t product = 1;
+  for (AffineExpr extent : extents)
+    if (llvm::MulOverflow(product, std::max<int64_t>(ir::getConstant(extent).value_or(64), 1), product))
+      return INT64_MAX;
+  return product;
+}
+
+// Elements in a work item: fewer cost more in bookkeeping than they give in balance.
+constexpr int64_t kItemElements = 512;
+constexpr int64_t kLaneBlock = 1024;
+// Element operations that are worth waking a thread for.
+constexpr int64_t kThreadWork = 1 << 16;
+constexpr int64_t kChunks = 32;
+
+} // namespace
+
+LoopFunction::LoopFunction(const LoopGroup &group, KernelTensors &tensors, Backend &backend, bool strict)
+    : group(group), tensors(tensors), backend(backend), mlir(ir::LoopsOp(group.loops[0]).getContext()), b(mlir),
+      loc(ir::LoopsOp(group.loops[0]).getLoc()) {
+  context.contract = !strict;
+  planScratch();
+  llvm::DenseSet<unsigned> seen;
+  auto collect = [&](AffineExpr expr) {
+    expr.walk([&](AffineExpr part) {
+      if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part))
+        seen.insert(symbol.getPosition());
+    });
+  };
+  for (ir::LoopsOp op : group.loops) {
+    nests.push_back(LoopNest::analyze(op, [&](Value tensor) { return scratch.count(tensor) ? group.prefix : 0; }));
+    LoopNest &nest = nests.back();
+    for (ir::LoadOp load : nest.loads())
+      if (auto it = tensors.buffer.find(load.getTensor()); it != tensors.buffer.end())
+        used.insert({load.getTensor(), it->second});
+    for (Value result : op.getResults())
+      if (auto it = tensors.buffer.find(result); it != tensors.buffer.end())
+        used.insert({result, it->second});
+    for (AffineExpr extent : nest.extents)
+      collect(extent);
+    for (auto &entry : nest.index)
+      collect(entry.second);
+    for (auto &entry : nest.offset)
+      collect(entry.second);
+    for (auto &entry : nest.conditions)
+      for (AffineExpr expr : entry.second.exprs)
+        collect(expr);
+    for (AffineExpr expr : nest.resultOffset)
+      collect(expr);
+    for (Operation &inner : op.getBody().front()) {
+      if (auto check = llvm::dyn_cast<ir::BoundsCheckOp>(inner))
+        collect(check.getExtent().getExprs()[0]);
+      mayFail |= llvm::isa<ir::BoundsCheckOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+                           arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(inner);
+    }
+    nest.mergeDims(group.prefix);
+  }
+  if (scratchBytes)
+    collect(scratchBytes);
+  symbols.assign(seen.begin(), seen.end());
+  llvm::sort(symbols);
+}
+
+// Values that stay within the group: in registers, or in scratch memory.
+void LoopFunction::planScratch() {
+  scratchBytes = getAffineConstantExpr(0, mlir);
+  if (group.loops.size() == 1)
+    return;
+  for (ir::LoopsOp op : group.loops)
+    for (Value result : op.getResults()) {
+      Exprs extents = ir::getExtents(result.getType());
+      if (extents.size() == group.prefix)
+        registers.insert(result);
+      else if (!tensors.buffer.count(result)) {
+        scratch[result] = scratchBytes;
+        AffineExpr count = ir::product(mlir, llvm::ArrayRef(extents).drop_front(group.prefix));
+        scratchBytes = ir::simplifyExtent(scratchBytes + (count * storageBytes(result)).ceilDiv(64) * 64);
+      }
+    }
+}
+
+void LoopFunction::findInPlace(unsigned numInputs, llvm::SmallVectorImpl<std::pair<int32_t, int32_t>> &pairs) {
+  // The input is read at the index at which the result is written, and by no loop but the one that writes, or before
+  // it.
+  llvm::DenseSet<int32_t> taken;
+  for (LoopNest &nest : nests) {
+    if (nest.isReduction())
+      continue;
+    for (auto [r, result] : llvm::enumerate(nest.op.getResults())) {
+      auto place = tensors.buffer.find(result);
+      if (place == tensors.buffer.end() || tensors.copies.count(result))
+        continue;
+      for (auto &[tensor, position] : used) {
+        auto argument = llvm::dyn_cast<BlockArgument>(tensor);
+        if (!argument || position >= static_cast<int32_t>(numInputs) || taken.count(position) ||
+            elementOf(tensor) != elementOf(result) ||
+            ir::getExtents(tensor.getType()) != ir::getExtents(result.getType()))
+          continue;
+        bool fits = true, after = false;
+        for (LoopNest &other : nests) {
+          for (ir::LoadOp load : other.loads()) {
+            if (load.getTensor() != tensor)
+              continue;
+            if (&other == &nest) {
+              fits &= nest.offset[load] == nest.resultOffset[r] && !nest.conditions.count(load);
+              continue;
+            }
+            // Another loop of the same rows: before the writing one, and within the row.
+            fits &= !after;
+            const Exprs &coordinate = other.coordinates[load];
+            for (unsigned dim = 0; dim < group.prefix; ++dim)
+              fits &= dim < coordinate.size() && coordinate[dim] == getAffineDimExpr(dim, mlir);
+          }
+          after |= &other == &nest;
+        }
+        if (!fits)
+          continue;
+        pairs.push_back({place->second - numInputs, position});
+        taken.insert(position);
+        mayAlias = true;
+        break;
+      }
+    }
+  }
+}
+
+//===- Building blocks -----------------------------------------------------===//
+
+Value LoopFunction::constant(int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
+
+Value LoopFunction::extent(AffineExpr expr) { return emitExtent(b, loc, expr, context.symbols); }
+
+void LoopFunction::begin(llvm::StringRef name, llvm::ArrayRef<int32_t> extraBuffers,
+                         llvm::ArrayRef<Type> extraElements) {
+  llvm::SmallVector<Type> elements;
+  launchBuffers.clear();
+  arguments.clear();
+  for (auto &[tensor, position] : used) {
+    launchBuffers.push_back(position);
+    elements.push_back(BodyEmitter::storageType(elementOf(tensor)));
+    if (auto it = tensors.copies.find(tensor); it != tensors.copies.end())
+      for (int32_t copy : it->second) {
+        if (!tensor.getDefiningOp() || !llvm::is_contained(group.loops, tensor.getDefiningOp<ir::LoopsOp>()))
+          continue;
+        launchBuffers.push_back(copy);
+        elements.push_back(elements.back());
+      }
+  }
+  launchBuffers.append(extraBuffers.begin(), extraBuffers.end());
+  elements.append(extraElements.begin(), extraElements.end());
+  function = backend.createFunction(name, elements, symbols.size(), mayFail);
+  if (mayAlias)
+    function->setAttr("tcc.may_alias", b.getUnitAttr());
+  Block &body = function.getBody().front();
+  b.setInsertionPointToEnd(&body);
+  unsigned argument = 0;
+  for (int32_t position : launchBuffers)
+    arguments[position] = body.getArgument(argument++);
+  context.symbols.clear();
+  for (unsigned symbol : symbols) {
+    if (context.symbols.size() <= symbol)
+      context.symbols.resize(symbol + 1);
+    context.symbols[symbol] = body.getArgument(argument++);
+  }
+  scratchMemory = body.getArgument(argument++);
+  beginItem = body.getArgument(argument++);
+  endItem = body.getArgument(argument++);
+  if (mayFail)
+    context.errorWord = body.getArgument(argument++);
+  registerValues.clear();
+  scratchViews.clear();
+  for (auto &[tensor, offset] : scratch) {
+    AffineExpr count = ir::product(mlir, llvm::ArrayRef(ir::getExtents(tensor.getType())).drop_front(group.prefix));
+    auto type = MemRefType::get({ShapedType::kDynamic}, BodyEmitter::storageType(elementOf(tensor)));
+    scratchViews[tensor] =
+        b.create<memref::ViewOp>(loc, type, scratchMemory, extent(offset), ValueRange{extent(count)});
+  }
+  context.place = [this](Value tensor) -> TensorPlace {
+    if (Value value = registerValues.lookup(tensor))
+      return {{}, value};
+    return {memrefOf(tensor), {}};
+  };
+}
+
+Value LoopFunction::memrefOf(Value tensor) {
+  if (Value view = scratchViews.lookup(tensor))
+    return view;
+  return arguments.lookup(used.lookup(tensor));
+}
+
+std::string LoopFunction::finish() {
+  b.create<func::ReturnOp>(loc);
+  return backend.addFunction(function);
+}
+
+void LoopFunction::forItems(llvm::function_ref<void(Value)> body) {
+  b.create<scf::ForOp>(loc, beginItem, endItem, constant(1), ValueRange(),
+                       [&](OpBuilder &, Location, Value item, ValueRange) {
+                         OpBuilder::InsertionGuard guard(b);
+                         b.setInsertionPointToEnd(llvm::cast<BlockArgument>(item).getOwner());
+                         body(item);
+                         b.create<scf::YieldOp>(loc);
+                       });
+}
+
+Values LoopFunction::delinearize(Value item, llvm::ArrayRef<AffineExpr> extents) {
+  Values result(extents.size());
+  for (unsigned i = extents.size(); i-- > 1;) {
+    if (ir::getConstant(extents[i]) == 1) {
+      result[i] = constant(0);
+      continue;
+    }
+    Value size = extent(extents[i]);
+    result[i] = b.create<arith::RemUIOp>(loc, item, size);
+    item = b.create<arith::DivUIOp>(loc, item, size);
+  }
+  if (!extents.empty())
+    result[0] = item;
+  return result;
+}
+
+LaunchSpec LoopFunction::launch(AffineExpr items, int64_t elementsPerItem) {
+  LaunchSpec spec;
+  spec.buffers.assign(launchBuffers.begin(), launchBuffers.end());
+  spec.symbols.assign(symbols.begin(), symbols.end());
+  spec.items = ir::simplifyExtent(items);
+  int64_t cost = 0;
+  for (LoopNest &nest : nests)
+    cost += bodyCost(nest);
+  int64_t perItem = 0;
+  if (llvm::MulOverflow(std::max<int64_t>(elementsPerItem, 1), std::max<int64_t>(cost, 1), perItem))
+    perItem = INT64_MAX;
+  spec.grain = std::max<int64_t>(1, kThreadWork / perItem);
+  spec.scratchBytes = scratchBytes;
+  return spec;
+}
+
+void LoopFunction::storeResult(BodyEmitter &body, const LoopNest &nest, unsigned result, Value value,
+                               const Point &point) {
+  Value tensor = nest.op.getResult(result);
+  if (registers.count(tensor))
+    registerValues[tensor] = value;
+  if (registers.count(tensor) && !used.count(tensor))
+    return;
+  body.store(value, result, memrefOf(tensor), point);
+  if (auto it = tensors.copies.find(tensor); it != tensors.copies.end())
+    for (int32_t copy : it->second)
+      body.store(value, result, arguments.lookup(copy), point);
+}
+
+LogicalResult LoopFunction::emit(llvm::StringRef name, KernelCode &code) {
+  if (nests.size() == 1)
+    emitSingle(name, code);
+  else
+    emitRows(name, code);
+  return success();
+}
+
+//===- One loop nest -------------------------------------------------------===//
+
+LoopFunction::Items LoopFunction::cutItems(const LoopNest &nest, const NestPlan &plan) {
+  Items items;
+  // Inner dimensions stay within an item until it holds enough elements.
+  int64_t inner = 1;
+  for (unsigned dim = 0; dim < nest.numDims(); ++dim)
+    if (dim >= nest.numParallel || static_cast<int>(dim) == plan.laneDim)
+      inner *= nest.constantExtent(dim).value_or(64);
+  llvm::SmallVector<unsigned> outer;
+  for (unsigned dim = 0; dim < nest.numParallel; ++dim)
+    if (static_cast<int>(dim) != plan.laneDim)
+      outer.push_back(dim);
+  while (!outer.empty() && inner < kItemElements && nest.constantExtent(outer.back()))
+    inner *= nest.constantExtent(outer.pop_back_val()).value();
+  items.outer = outer;
+
+  bool parallelLane = plan.laneDim >= 0 && plan.laneDim < static_cast<int>(nest.numParallel);
+  Exprs outerExtents;
+  for (unsigned dim : outer)
+    outerExtents.push_back(nest.extents[dim]);
+  bool onlyLaneInside = parallelLane && outer.size() + 1 == nest.numParallel;
+  if (onlyLaneInside && estimate(outerExtents) < 64) {
+    int64_t block = nest.isReduction() ? plan.lanes * plan.unroll : std::max(kLaneBlock, plan.lanes * plan.unroll);
+    std::optional<int64_t> extent = nest.constantExtent(plan.laneDim);
+    if (!extent || *extent > block)
+      items.laneBlock = block;
+  }
+  if (!nest.isReduction())
+    return items;
+
+  // Too few items for much work: items share reductions.
+  int64_t count = estimate(outerExtents);
+  if (items.laneBlock)
+    count *= llvm::divideCeil(nest.constantExtent(plan.laneDim).value_or(64), items.laneBlock);
+  if (count >= 8 || estimate(nest.extents) < kThreadWork / 2)
+    return items;
+  int64_t most = 0;
+  for (unsigned dim = nest.numParallel; dim < nest.numDims(); ++dim) {
+    int64_t extent = nest.constantExtent(dim).value_or(INT64_MAX);
+    if (extent > most) {
+      most = extent;
+      items.splitDim = dim;
+    }
+  }
+  items.chunks = std::min(kChunks, most);
+  if (items.splitDim == plan.laneDim)
+    items.chunks = std::min(items.chunks, std::max<int64_t>(1, most / (plan.lanes * plan.unroll)));
+  if (items.chunks < 2)
+    items.splitDim = -1;
+  return items;
+}
+
+void LoopFunction::emitSingle(llvm::StringRef name, KernelCode &code) {
+  LoopNest &nest = nests[0];
+  NestPlan plan = planNest(nest, backend.cpu(), 0);
+  Items items = cutItems(nest, plan);
+  if (items.splitDim >= 0)
+    return emitSplit(name, code, plan, items);
+  begin(name, {}, {});
+  NestEmitter emitter(b, nest, context, plan);
+  auto sink = [&](BodyEmitter &body, const Point &point, ValueRange results) {
+    for (auto [r, value] : llvm::enumerate(results))
+      storeResult(body, nest, r, value, point);
+  };
+  Exprs extents;
+  for (unsigned dim : items.outer)
+    extents.push_back(nest.extents[dim]);
+  AffineExpr count = ir::product(mlir, extents);
+  int64_t perItem = 1;
+  for (unsigned dim = 0; dim < nest.numDims(); ++dim)
+    if (!llvm::is_contained(items.outer, dim))
+      perItem *= static_cast<int>(dim) == plan.laneDim && items.laneBlock ? items.laneBlock
+                                                                          : nest.constantExtent(dim).value_or(64);
+  AffineExpr blocks;
+  if (items.laneBlock) {
+    blocks = nest.extents[plan.laneDim].ceilDiv(items.laneBlock);
+    count = count * blocks;
+    extents.push_back(blocks);
+  }
+  auto setBlock = [&](Value first, Value end) {
+    Value high = b.create<arith::MinSIOp>(loc, b.create<arith::MulIOp>(loc, end, constant(items.laneBlock)),
+                                          extent(nest.extents[plan.laneDim]));
+    emitter.setRange(plan.laneDim, b.create<arith::MulIOp>(loc, first, constant(items.laneBlock)), high);
+  };
+  if (items.outer.empty() && items.laneBlock) {
+    // Blocks lie side by side: one loop through all of them.
+    setBlock(beginItem, endItem);
+    emitter.emit({}, sink);
+  } else {
+    forItems([&](Value item) {
+      Values indices = delinearize(item, extents);
+      Values dims(nest.numDims());
+      for (auto [i, dim] : llvm::enumerate(items.outer))
+        dims[dim] = indices[i];
+      if (items.laneBlock)
+        setBlock(indices.back(), b.create<arith::AddIOp>(loc, indices.back(), constant(1)));
+      emitter.emit(dims, sink);
+    });
+  }
+  LaunchSpec spec = launch(count, perItem);
+  spec.function = finish();
+  code.launches.push_back(std::move(spec));
+}
+
+// Partial results of a fixed number of chunks, whatever the number of threads, and a second function that combines
+// them.
+void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestPlan &plan, const Items &items) {
+  LoopNest &nest = nests[0];
+  ir::LoopsOp op = nest.op;
+  unsigned split = items.splitDim;
+  int64_t align = static_cast<int>(split) == plan.laneDim ? plan.lanes * plan.unroll : 1;
+  AffineExpr chunk = nest.extents[split].ceilDiv(items.chunks * align) * align;
+  AffineExpr points = ir::product(mlir, llvm::ArrayRef(nest.extents).take_front(nest.numParallel));
+
+  llvm::SmallVector<int32_t> partials;
+  llvm::SmallVector<Type> elements;
+  for (Value result : op.getResults()) {
+    Type type = BodyEmitter::storageType(BodyEmitter::computeType(elementOf(result)));
+    partials.push_back(tensors.nextTemporary++);
+    elements.push_back(type);
+    code.temporaryBytes.push_back(ir::simplifyExtent(points * items.chunks * (type.getIntOrFloatBitWidth() / 8)));
+  }
+  Exprs extents;
+  for (unsigned dim : items.outer)
+    extents.push_back(nest.extents[dim]);
+  extents.push_back(getAffineConstantExpr(items.chunks, mlir));
+
+  begin(name.str() + "_partial", partials, elements);
+  NestEmitter emitter(b, nest, context, plan);
+  forItems([&](Value item) {
+    Values indices = delinearize(item, extents);
+    Values dims(nest.numDims());
+    for (auto [i, dim] : llvm::enumerate(items.outer))
+      dims[dim] = indices[i];
+    Value size = extent(chunk);
+    Value low =
+        b.create<arith::MinSIOp>(loc, b.create<arith::MulIOp>(loc, indices.back(), size), extent(nest.extents[split]));
+    Value high = b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, low, size), extent(nest.extents[split]));
+    emitter.setRange(split, low, high);
+    Value base = b.create<arith::MulIOp>(loc, indices.back(), extent(points));
+    emitter.emit(dims, [&](BodyEmitter &body, const Point &point, ValueRange results) {
+      for (auto [r, value] : llvm::enumerate(results))
+        body.storePartial(value, r, arguments.lookup(partials[r]), base, point);
+    });
+  });
+  LaunchSpec spec =
+      launch(ir::product(mlir, extents), estimate(nest.extents) / std::max<int64_t>(estimate(extents), 1));
+  spec.function = finish();
+  code.launches.push_back(std::move(spec));
+
+  begin(name.str() + "_combine", partials, elements);
+  NestEmitter combiner(b, nest, context, plan);
+  forItems([&](Value item) {
+    Values init;
+    for (unsigned r = 0; r < op.getNumResults(); ++r)
+      init.push_back(combiner.identity(r, 1));
+    auto loop = b.create<scf::ForOp>(loc, constant(0), constant(items.chunks), constant(1), init);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(loop.getBody());
+      Value at =
+          b.create<arith::AddIOp>(loc, b.create<arith::MulIOp>(loc, loop.getInductionVar(), extent(points)), item);
+      Values sums;
+      for (auto [r, result] : llvm::enumerate(op.getResults())) {
+        Value value = b.create<memref::LoadOp>(loc, arguments.lookup(partials[r]), at);
+        value = BodyEmitter::fromStorage(b, loc, value, BodyEmitter::computeType(elementOf(result)));
+        sums.push_back(combiner.combine(r, loop.getRegionIterArgs()[r], value));
+      }
+      b.create<scf::YieldOp>(loc, sums);
+    }
+    for (auto [r, result] : llvm::enumerate(op.getResults())) {
+      Value value = BodyEmitter::toStorage(b, loc, loop.getResult(r), elementOf(result));
+      b.create<memref::StoreOp>(loc, value, memrefOf(result), item);
+      if (auto it = tensors.copies.find(result); it != tensors.copies.end())
+        for (int32_t copy : it->second)
+          b.create<memref::StoreOp>(loc, value, arguments.lookup(copy), item);
+    }
+  });
+  spec = launch(points, items.chunks);
+  spec.function = finish();
+  code.launches.push_back(std::move(spec));
+}
+
+//===- Several loop nests over the same rows -------------------------------===//
+
+void LoopFunction::emitRows(llvm::StringRef name, KernelCode &code) {
+  llvm::ArrayRef<AffineExpr> extents = llvm::ArrayRef(nests[0].extents).take_front(group.prefix);
+  begin(name, {}, {});
+  forItems([&](Value item) {
+    Values indices = delinearize(item, extents);
+    for (LoopNest &nest : nests) {
+      NestPlan plan = planNest(nest, backend.cpu(), group.prefix);
+      NestEmitter emitter(b, nest, context, plan);
+      Values dims(nest.numDims());
+      std::copy(indices.begin(), indices.end(), dims.begin());
+      emitter.emit(dims, [&](BodyEmitter &body, const Point &point, ValueRange results) {
+        for (auto [r, value] : llvm::enumerate(results))
+          storeResult(body, nest, r, value, point);
+      });
+    }
+  });
+  int64_t perRow = 0;
+  for (LoopNest &nest : nests)
+    perRow = std::max(perRow, estimate(llvm::ArrayRef(nest.extents).drop_front(group.prefix)));
+  LaunchSpec spec = launch(ir::product(mlir, extents), perRow);
+  spec.function = finish();
+  code.launches.push_back(std::move(spec));
+}
+
+} // namespace tcc::codegen
