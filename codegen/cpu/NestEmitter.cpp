@@ -244,18 +244,8 @@ void NestEmitter::emitPointwise(Values &dims, Sink sink) {
 
 //===- Reductions ----------------------------------------------------------===//
 
-// Element types are signless inside a kernel; a result that leaves it has its own type.
-bool NestEmitter::isUnsigned(unsigned result) {
-  Value value = nest.op.getResult(result);
-  Type element = elementOf(value);
-  if (element.isInteger(1) || element.isUnsignedInteger())
-    return true;
-  for (OpOperand &use : value.getUses())
-    if (llvm::isa<ir::YieldOp>(use.getOwner()))
-      if (auto kernel = llvm::dyn_cast<ir::KernelOp>(use.getOwner()->getParentOp()))
-        return elementOf(kernel.getResult(use.getOperandNumber())).isUnsignedInteger();
-  return false;
-}
+// Max and min are of signed integers, as bodies are signless; true is more than false.
+bool NestEmitter::isUnsigned(unsigned result) { return elementOf(nest.op.getResult(result)).isInteger(1); }
 
 static ir::ReduceKind kindOf(const LoopNest &nest, unsigned result) {
   return llvm::cast<ir::ReduceKindAttr>(nest.op.getKinds()[result]).getValue();
