@@ -379,8 +379,8 @@ TEST(Text, RegularExpressions) {
   const auto error = [](const S& pattern) {
     return ErrorOf("regex_full_match", {Words({1}, {""})}, {{"pattern", pattern}});
   };
-  for (const char* bad : {"(", ")", "[a", "a**", "*", "\\", "(?<x>a)", "[z-a]"}) EXPECT_NE(error(bad), "") << bad;
-  EXPECT_THAT(error("((a{1000}){1000}){1000}"), HasSubstr("10,000 states"));
+  for (const char* bad : {"(", ")", "[a", "*", "\\", "[z-a]"}) EXPECT_NE(error(bad), "") << bad;
+  EXPECT_NE(error("((a{1000}){1000}){1000}"), "");  // no exponential memory
   EXPECT_NE(error(S(5000, '(')), "");
 }
 
