@@ -73,6 +73,21 @@ Value skipBroadcasts(Value value) {
   }
 }
 
+bool mapThroughUnitReshape(ReshapeOp reshape, llvm::SmallVectorImpl<int64_t> &outer) {
+  if (nonUnitExtents(reshape.getX().getType()) != nonUnitExtents(reshape.getType()))
+    return false;
+  llvm::SmallVector<int64_t> positions, mapped(rankOf(reshape.getX()), -1);
+  for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getType())))
+    if (getConstant(extent) != 1)
+      positions.push_back(outer[axis]);
+  size_t next = 0;
+  for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getX().getType())))
+    if (getConstant(extent) != 1)
+      mapped[axis] = positions[next++];
+  outer.assign(mapped.begin(), mapped.end());
+  return true;
+}
+
 /// The one axis along which a constant varies (-1: none). Small constants may be broadcasts that were folded, so their
 /// elements are compared; larger ones have one extent other than 1. Nothing if there are several such axes.
 static std::optional<int64_t> varyingAxis(const Tensor &tensor) {
@@ -115,18 +130,8 @@ std::optional<ChannelConstant> getChannelConstant(Value value) {
       outer.erase(outer.begin(), outer.begin() + (rankOf(below) - rankOf(broadcast.getX())));
       below = broadcast.getX();
     } else if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
-      // Only unit axes may come or go.
-      if (nonUnitExtents(reshape.getX().getType()) != nonUnitExtents(reshape.getType()))
+      if (!mapThroughUnitReshape(reshape, outer))
         return std::nullopt;
-      llvm::SmallVector<int64_t> positions, mapped(rankOf(reshape.getX()), -1);
-      for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getType())))
-        if (getConstant(extent) != 1)
-          positions.push_back(outer[axis]);
-      size_t next = 0;
-      for (auto [axis, extent] : llvm::enumerate(getExtents(reshape.getX().getType())))
-        if (getConstant(extent) != 1)
-          mapped[axis] = positions[next++];
-      outer = mapped;
       below = reshape.getX();
     } else if (auto transpose = llvm::dyn_cast<TransposeOp>(op)) {
       llvm::SmallVector<int64_t> mapped(outer.size());

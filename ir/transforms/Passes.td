@@ -28,6 +28,15 @@ def RecognizeNormalizationPass : Pass<"tcc-recognize-normalization"> {
   let dependentDialects = ["::tcc::ir::TCCDialect"];
 }
 
+def RecognizeSoftmaxPass : Pass<"tcc-recognize-softmax"> {
+  let summary = "exp(x - max(x)) / sum(exp(x - max(x))) becomes tcc.softmax";
+  let description = [{
+    Only where maximum and sum are over the same one axis, and each comes back to it. Without the maximum it does not match: exp(x) overflows where
+    softmax does not.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
 def RecognizeAttentionPass : Pass<"tcc-recognize-attention"> {
   let summary = "softmax(scale * q k^T + mask) v becomes tcc.attention";
   let description = [{

@@ -74,3 +74,50 @@ func.func @two_values(%x: tensor<4x32xf32>, %z: tensor<4x32xf32>) -> tensor<4x32
   %y = tcc.div %x, %wide : tensor<4x32xf32>
   return %y : tensor<4x32xf32>
 }
+
+// The mean of row j goes to column j: on a square tensor the extents do not show it.
+// CHECK-LABEL: func @turned_statistic(
+// CHECK-NOT: tcc.rms_norm
+func.func @turned_statistic(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tcc.constant dense<1.0e-5> : tensor<4xf32>
+  %square = tcc.mul %x, %x : tensor<4x4xf32>
+  %mean = tcc.reduce %square {kind = #tcc.reduce_kind<mean>, axes = array<i64: 1>, keep_dims = false} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %a = tcc.add %mean, %e : tensor<4xf32>
+  %root = tcc.sqrt %a : tensor<4xf32>
+  %wide = tcc.broadcast %root : (tensor<4xf32>) -> tensor<4x4xf32>
+  %y = tcc.div %x, %wide : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// The mean that is subtracted is turned; only the second half is a normalisation.
+// CHECK-LABEL: func @turned_mean(
+// CHECK-NOT: tcc.layer_norm
+// CHECK: tcc.rms_norm
+func.func @turned_mean(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tcc.constant dense<1.0e-5> : tensor<4x1xf32>
+  %mean = tcc.reduce %x {kind = #tcc.reduce_kind<mean>, axes = array<i64: 1>, keep_dims = false} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %means = tcc.broadcast %mean : (tensor<4xf32>) -> tensor<4x4xf32>
+  %centred = tcc.sub %x, %means : tensor<4x4xf32>
+  %square = tcc.mul %centred, %centred : tensor<4x4xf32>
+  %variance = tcc.reduce %square {kind = #tcc.reduce_kind<mean>, axes = array<i64: 1>, keep_dims = true} : (tensor<4x4xf32>) -> tensor<4x1xf32>
+  %a = tcc.add %variance, %e : tensor<4x1xf32>
+  %root = tcc.sqrt %a : tensor<4x1xf32>
+  %wide = tcc.broadcast %root : (tensor<4x1xf32>) -> tensor<4x4xf32>
+  %y = tcc.div %centred, %wide : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// Without the reduced axes in the statistic, but put back where they were.
+// CHECK-LABEL: func @reshaped_statistic(
+// CHECK: tcc.rms_norm %arg0 {axis = 1 : i64
+func.func @reshaped_statistic(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tcc.constant dense<1.0e-5> : tensor<4xf32>
+  %square = tcc.mul %x, %x : tensor<4x4xf32>
+  %mean = tcc.reduce %square {kind = #tcc.reduce_kind<mean>, axes = array<i64: 1>, keep_dims = false} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %a = tcc.add %mean, %e : tensor<4xf32>
+  %root = tcc.sqrt %a : tensor<4xf32>
+  %column = tcc.reshape %root : (tensor<4xf32>) -> tensor<4x1xf32>
+  %wide = tcc.broadcast %column : (tensor<4x1xf32>) -> tensor<4x4xf32>
+  %y = tcc.div %x, %wide : tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
