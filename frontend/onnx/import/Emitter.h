@@ -124,8 +124,16 @@ public:
   //===--- Pointwise ---===//
   /// numpy broadcasting of all values to common extents.
   Values broadcast(llvm::ArrayRef<mlir::Value> values);
+  /// Null for an extent of which only the run knows which side is 1.
   Exprs broadcastExtents(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
-  mlir::Value broadcastTo(mlir::Value v, llvm::ArrayRef<mlir::AffineExpr> extents);
+  mlir::Value broadcastTo(mlir::Value v, llvm::ArrayRef<mlir::AffineExpr> extents) {
+    return broadcastTo(v, extents, {});
+  }
+  /// With `shape`, what the extents are at run time, where some of them are fresh symbols.
+  mlir::Value broadcastTo(mlir::Value v, llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Value shape);
+  /// Common extents of several lists. Where only the run can tell an extent, it is a fresh symbol and `shape` gets the
+  /// tensor that computes all of them.
+  Exprs joinExtents(llvm::ArrayRef<Exprs> lists, mlir::Value &shape);
   template <typename OpT>
   mlir::Value unary(mlir::Value x) {
     return emit<OpT>(x);

@@ -34,21 +34,36 @@ Exprs Emitter::broadcastExtents(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) 
   return result;
 }
 
-Values Emitter::broadcast(ArrayRef<Value> values) {
+Exprs Emitter::joinExtents(ArrayRef<Exprs> lists, Value &shape) {
   Exprs common;
-  for (Value v : values) {
-    Exprs next = extents(v);
-    Exprs joined = broadcastExtents(common, next);
-    // An extent of which only the run knows whether it is 1: a fresh symbol; dynamic_expand checks it.
-    for (AffineExpr &e : joined)
+  bool decided = true;
+  for (const Exprs &list : lists) {
+    common = broadcastExtents(common, list);
+    decided &= llvm::all_of(common, [](AffineExpr e) { return bool(e); });
+    for (AffineExpr &e : common)
       if (!e)
         e = freshExtent("broadcast");
-    common = std::move(joined);
   }
-  return llvm::map_to_vector(values, [&](Value v) { return broadcastTo(v, common); });
+  if (decided)
+    return common;
+  // Extent by extent: the first one that is not 1.
+  for (const Exprs &list : lists) {
+    Exprs padded(common.size() - list.size(), expr(1));
+    llvm::append_range(padded, list);
+    Value next = extentsTensor(padded);
+    shape = shape ? select(compare(shape, scalarInt(i64Type(), 1), ir::Predicate::Eq), next, shape) : next;
+  }
+  return common;
 }
 
-Value Emitter::broadcastTo(Value v, ArrayRef<AffineExpr> target) {
+Values Emitter::broadcast(ArrayRef<Value> values) {
+  SmallVector<Exprs> lists = llvm::map_to_vector(values, [](Value v) { return extents(v); });
+  Value shape;
+  Exprs common = joinExtents(lists, shape);
+  return llvm::map_to_vector(values, [&](Value v) { return broadcastTo(v, common, shape); });
+}
+
+Value Emitter::broadcastTo(Value v, ArrayRef<AffineExpr> target, Value shape) {
   Exprs from = extents(v);
   check(from.size() <= target.size(), "cannot broadcast to a lower rank");
   if (llvm::equal(from, target))
@@ -67,7 +82,7 @@ Value Emitter::broadcastTo(Value v, ArrayRef<AffineExpr> target) {
   }
   if (provable)
     return emit<ir::BroadcastOp>(v, {}, resultType);
-  return libraryOne("dynamic_expand", {v, extentsTensor(target)}, {}, resultType);
+  return libraryOne("dynamic_expand", {v, shape ? shape : extentsTensor(target)}, {}, resultType);
 }
 
 Value Emitter::reshape(Value x, ArrayRef<AffineExpr> target) {
@@ -198,14 +213,12 @@ Value Emitter::matmul(Value a, Value b) {
       a = libraryOne("dynamic_reshape", {a, extentsTensor(ea)}, {}, tensorType(ea, elementType(a)));
     }
   }
-  Exprs batch = broadcastExtents(ArrayRef(ea).drop_back(2), ArrayRef(eb).drop_back(2));
-  for (AffineExpr &e : batch)
-    if (!e)
-      e = freshExtent("batch");
+  Value batchShape;
+  Exprs batch = joinExtents({Exprs(ea.begin(), ea.end() - 2), Exprs(eb.begin(), eb.end() - 2)}, batchShape);
   auto withBatch = [&](Value v, ArrayRef<AffineExpr> from) {
-    Exprs target = batch;
-    target.append(from.end() - 2, from.end());
-    return broadcastTo(v, target);
+    Exprs target = batch, last(from.end() - 2, from.end());
+    target.append(last);
+    return broadcastTo(v, target, batchShape ? concat({batchShape, extentsTensor(last)}, 0) : Value());
   };
   // Weights of rank 2 shared by every batch: fold the batch into the rows, which is one large product.
   Value result;

@@ -99,6 +99,7 @@ void NodeBuilder::failUnknown(Value v, StringRef what) const {
   // Everything between the value and the arguments of the function.
   FunctionOpInterface owner = function;
   SmallVector<Value> work{v};
+  std::set<std::string> integers, others;
   llvm::SmallPtrSet<Operation *, 16> seen;
   while (!work.empty()) {
     Value next = work.pop_back_val();
@@ -106,13 +107,16 @@ void NodeBuilder::failUnknown(Value v, StringRef what) const {
       if (argument.getOwner() != &owner.getFunctionBody().front() || !graph.state.valueInputs)
         continue;
       if (auto name = owner.getArgAttrOfType<StringAttr>(argument.getArgNumber(), ir::TCCDialect::kInputNameAttr))
-        graph.state.valueInputs->insert(name.str());
+        (isa<IntegerType>(elementType(argument)) ? integers : others).insert(name.str());
       continue;
     }
     Operation *op = next.getDefiningOp();
     if (seen.insert(op).second)
       llvm::append_range(work, op->getOperands());
   }
+  // Integers decide shapes; floats do where there is nothing else (scales).
+  if (graph.state.valueInputs)
+    *graph.state.valueInputs = integers.empty() ? others : integers;
   fail(what + " must be known when compiling; give the input that decides it as a constant");
 }
 

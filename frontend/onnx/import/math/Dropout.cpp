@@ -8,8 +8,8 @@ namespace tcc::onnx {
 void convertDropout(NodeBuilder &b) {
   Value x = b.input(0);
   if (b.has(2) && b.constantScalarInput(2, "training_mode") != 0) {
-    std::optional<SmallVector<double>> ratio = b.has(1) ? b.constantFloats(b.input(1)) : SmallVector<double>{0.5};
-    b.check(ratio && ratio->size() == 1 && ratio->front() == 0, "training mode is not supported");
+    SmallVector<double> ratio = b.has(1) ? b.constantFloatsInput(1, "the ratio") : SmallVector<double>{0.5};
+    b.check(ratio.size() == 1 && ratio.front() == 0, "training mode is not supported");
   }
   b.result(0, x);
   if (b.wants(1))

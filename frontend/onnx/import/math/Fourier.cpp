@@ -38,8 +38,8 @@ void convertSTFT(NodeBuilder &b) {
   b.check(length > 0, "frame_length must be positive");
   AffineExpr frames = ir::simplifyExtent((b.extent(signal, 1) - length).floorDiv(step) + 1);
   Exprs target{b.extent(signal, 0), frames, b.expr(onesided ? length / 2 + 1 : length), b.expr(2)};
-  b.result(b.libraryOne("stft", {signal, window},
-                        {b.i64("frame_step", step), b.i64("frame_length", length), b.i64("onesided", onesided)},
+  b.result(b.libraryOne("stft", {signal, b.scalarInt(b.i64Type(), step), window, b.scalarInt(b.i64Type(), length)},
+                        b.i64("onesided", onesided),
                         b.tensorType(target, b.elementType(signal))));
 }
 

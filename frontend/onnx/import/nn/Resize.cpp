@@ -15,8 +15,7 @@ struct Options {
 };
 } // namespace
 
-static void emitResize(NodeBuilder &b, Value x, ArrayRef<AffineExpr> target, ArrayRef<double> scales,
-                       ArrayRef<double> roi, const Options &o) {
+static SmallVector<NamedAttribute> resizeAttrs(NodeBuilder &b, const Options &o) {
   std::string modeName = o.mode == "bilinear" ? "linear" : o.mode;
   auto mode = ir::symbolizeResizeMode(modeName);
   auto coordinate = ir::symbolizeCoordinate(o.coordinate);
@@ -27,17 +26,37 @@ static void emitResize(NodeBuilder &b, Value x, ArrayRef<AffineExpr> target, Arr
     b.fail("attribute 'coordinate_transformation_mode' is '" + o.coordinate + "'");
   if (!nearest)
     b.fail("attribute 'nearest_mode' is '" + o.nearest + "'");
-  b.result(b.emit<ir::ResizeOp>(
-      x,
-      {b.f64s("scales", scales), b.f64s("roi", roi), b.attr("mode", ir::ResizeModeAttr::get(b.context(), *mode)),
-       b.attr("coordinate", ir::CoordinateAttr::get(b.context(), *coordinate)),
-       b.attr("nearest_mode", ir::NearestModeAttr::get(b.context(), *nearest)), b.f64("cubic_coeff_a", o.cubic),
-       b.flag("exclude_outside", o.excludeOutside), b.flag("antialias", o.antialias),
-       b.f64("extrapolation_value", o.extrapolation)},
-      b.tensorType(target, b.elementType(x))));
+  return {b.attr("mode", ir::ResizeModeAttr::get(b.context(), *mode)),
+          b.attr("coordinate", ir::CoordinateAttr::get(b.context(), *coordinate)),
+          b.attr("nearest_mode", ir::NearestModeAttr::get(b.context(), *nearest)),
+          b.f64("cubic_coeff_a", o.cubic),
+          b.flag("exclude_outside", o.excludeOutside),
+          b.flag("antialias", o.antialias),
+          b.f64("extrapolation_value", o.extrapolation)};
 }
 
-// floor(extent * scale), exactly where the scale is a small binary fraction.
+// Scales or sizes that only the run knows.
+static void dynamicResize(NodeBuilder &b, ArrayRef<int64_t> axes, Value roi, Value scales, Value sizes,
+                          const Options &o) {
+  Value x = b.input(0);
+  Exprs target = b.extents(x);
+  for (int64_t axis : axes)
+    target[axis] = b.freshExtent("resize");
+  SmallVector<NamedAttribute> attrs = resizeAttrs(b, o);
+  attrs.push_back(b.i64s("axes", axes));
+  attrs.push_back(b.str("keep_aspect_ratio_policy", b.stringAttr("keep_aspect_ratio_policy", "stretch")));
+  b.result(b.libraryOne("dynamic_resize", {x, roi, scales, sizes}, attrs, b.tensorType(target, b.elementType(x))));
+}
+
+static void emitResize(NodeBuilder &b, Value x, ArrayRef<AffineExpr> target, ArrayRef<double> scales,
+                       ArrayRef<double> roi, const Options &o) {
+  SmallVector<NamedAttribute> attrs = resizeAttrs(b, o);
+  attrs.push_back(b.f64s("scales", scales));
+  attrs.push_back(b.f64s("roi", roi));
+  b.result(b.emit<ir::ResizeOp>(x, attrs, b.tensorType(target, b.elementType(x))));
+}
+
+// floor(extent * scale), exactly where the scale is a small binary fraction; null where it cannot be written down.
 static AffineExpr scaled(NodeBuilder &b, AffineExpr extent, double scale) {
   if (std::optional<int64_t> n = ir::getConstant(extent)) {
     double product = std::floor(static_cast<double>(*n) * scale);
@@ -50,10 +69,11 @@ static AffineExpr scaled(NodeBuilder &b, AffineExpr extent, double scale) {
   for (int64_t divisor : {3, 5, 6, 7, 9, 10, 12})
     if (static_cast<float>(1.0 / divisor) == static_cast<float>(scale))
       return ir::simplifyExtent(extent.floorDiv(divisor));
-  b.fail("a symbolic extent times the scale " + Twine(std::to_string(scale)) + "; give the model input static extents");
+  return nullptr;
 }
 
-static void byScales(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<double> given, ArrayRef<double> roi,
+// False where the extents cannot be written down.
+static bool byScales(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<double> given, ArrayRef<double> roi,
                      const Options &o) {
   Value x = b.input(0);
   b.check(given.size() == axes.size(), "scales must have one entry an axis");
@@ -66,11 +86,15 @@ static void byScales(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<double> gi
     if (o.coordinate == "tf_crop_and_resize")
       width = roi[b.rank(x) + axis] - roi[axis];
     target[axis] = scaled(b, from[axis], width == 1 ? given[i] : given[i] * width);
+    if (!target[axis])
+      return false;
   }
   emitResize(b, x, target, scales, roi, o);
+  return true;
 }
 
-static void bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> sizes, ArrayRef<double> roi,
+// False where a ratio of extents is not constant.
+static bool bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> sizes, ArrayRef<double> roi,
                     const Options &o) {
   Value x = b.input(0);
   b.check(sizes.size() == axes.size(), "sizes must have one entry an axis");
@@ -87,7 +111,7 @@ static void bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr>
       AffineExpr ratio = b.divideProducts({sizes[i]}, {from[axis]});
       std::optional<int64_t> times = ir::getConstant(ratio);
       if (!times || ir::simplifyExtent(from[axis] * *times) != sizes[i])
-        b.fail("the ratio of sizes along axis " + Twine(axis) + " is not constant; give the model input static extents");
+        return false;
       scales[axis] = static_cast<double>(*times);
       continue;
     }
@@ -100,12 +124,15 @@ static void bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr>
     for (int64_t axis : axes)
       common = policy == "not_larger" ? std::min(common, scales[axis]) : std::max(common, scales[axis]);
     for (int64_t axis : axes) {
-      int64_t in = b.requireExtent(x, axis, "keep_aspect_ratio_policy");
+      if (!ir::getConstant(from[axis]))
+        return false;
+      int64_t in = *ir::getConstant(from[axis]);
       scales[axis] = common;
       target[axis] = b.expr(static_cast<int64_t>(std::floor(common * static_cast<double>(in) + 0.5)));
     }
   }
   emitResize(b, x, target, scales, roi, o);
+  return true;
 }
 
 static Options readOptions(NodeBuilder &b) {
@@ -129,43 +156,54 @@ void convertResize(NodeBuilder &b) {
       axes.push_back(b.normalizeAxis(axis, b.rank(x)));
   else
     axes = llvm::to_vector(llvm::seq<int64_t>(0, b.rank(x)));
+  bool crops = o.coordinate == "tf_crop_and_resize";
+  // An empty scales tensor stands for an absent one (op set 11).
+  bool withScales = b.has(2) && !(b.rank(b.input(2)) == 1 && b.constantExtent(b.input(2), 0) == 0);
+  b.check(withScales || b.has(3), "needs scales or sizes");
+  auto scales = withScales ? b.constantFloats(b.input(2)) : std::nullopt;
+  auto sizes = withScales ? std::nullopt : b.knownInput(3);
+  auto given = crops ? b.constantFloats(b.input(1)) : std::nullopt;
+  auto fallBack = [&] {
+    dynamicResize(b, axes, crops ? b.input(1) : Value(), withScales ? b.input(2) : Value(),
+                  withScales ? Value() : b.input(3), o);
+  };
+  if ((!scales && !sizes) || (crops && !given)) {
+    fallBack();
+    return;
+  }
   SmallVector<double> roi;
-  if (o.coordinate == "tf_crop_and_resize") {
-    SmallVector<double> given = b.constantFloatsInput(1, "roi");
-    b.check(given.size() == 2 * axes.size(), "roi must have two entries an axis");
+  if (crops) {
+    b.check(given->size() == 2 * axes.size(), "roi must have two entries an axis");
     roi.assign(2 * b.rank(x), 0.0);
     std::fill(roi.begin() + b.rank(x), roi.end(), 1.0);
     for (auto [i, axis] : llvm::enumerate(axes)) {
-      roi[axis] = given[i];
-      roi[b.rank(x) + axis] = given[axes.size() + i];
+      roi[axis] = (*given)[i];
+      roi[b.rank(x) + axis] = (*given)[axes.size() + i];
     }
   }
-  // An empty scales tensor stands for an absent one (op set 11).
-  bool withScales = b.has(2) && !(b.rank(b.input(2)) == 1 && b.constantExtent(b.input(2), 0) == 0);
-  if (withScales) {
-    byScales(b, axes, b.constantFloatsInput(2, "scales"), roi, o);
-    return;
-  }
-  bySizes(b, axes, b.requireKnown(3, "sizes"), roi, o);
+  if (!(scales ? byScales(b, axes, *scales, roi, o) : bySizes(b, axes, *sizes, roi, o)))
+    fallBack();
 }
 
 // Op set 10, and Upsample: scales only, coordinates asymmetric, nearest rounds down.
-static void legacyResize(NodeBuilder &b, ArrayRef<double> scales) {
+static void legacyResize(NodeBuilder &b, std::optional<SmallVector<double>> scales, Value scalesValue) {
   Options o;
   o.mode = b.stringAttr("mode", "nearest");
   o.coordinate = "asymmetric";
   o.nearest = "floor";
-  byScales(b, llvm::to_vector(llvm::seq<int64_t>(0, b.rank(b.input(0)))), scales, {}, o);
+  Ints axes = llvm::to_vector(llvm::seq<int64_t>(0, b.rank(b.input(0))));
+  if (!scales || !byScales(b, axes, *scales, {}, o))
+    dynamicResize(b, axes, {}, scalesValue, {}, o);
 }
 
-void convertResizeScales(NodeBuilder &b) { legacyResize(b, b.constantFloatsInput(1, "scales")); }
+void convertResizeScales(NodeBuilder &b) { legacyResize(b, b.constantFloats(b.input(1)), b.input(1)); }
 
 void convertUpsampleAttributes(NodeBuilder &b) {
   auto scales = b.floatsAttr("scales");
   if (!scales && b.hasAttr("height_scale"))
     scales = SmallVector<double>{1, 1, b.floatAttr("height_scale", 1), b.floatAttr("width_scale", 1)};
   b.check(scales.has_value(), "attribute 'scales' is missing");
-  legacyResize(b, *scales);
+  legacyResize(b, scales, b.vectorF(*scales, b.f32Type()));
 }
 
 } // namespace tcc::onnx

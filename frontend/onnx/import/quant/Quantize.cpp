@@ -39,7 +39,12 @@ void convertQuantizeLinear(NodeBuilder &b) {
     y = b.unary<ir::RoundOp>(y);
   if (zero && integer)
     y = b.add(y, spread(b, b.cast(zero, wide), x));
-  // A float to integer cast takes the nearest bound where out of range.
+  // A float to integer cast takes the nearest bound where out of range, except for the sub-byte types.
+  if (integer && to.getIntOrFloatBitWidth() < 8) {
+    double steps = 1 << to.getIntOrFloatBitWidth(), least = to.isUnsignedInteger() ? 0 : -steps / 2;
+    y = b.min(b.max(y, least), least + steps - 1);
+    y = b.cast(y, b.builder.getI32Type());
+  }
   b.result(b.cast(y, to, b.intAttr("saturate", 1) != 0));
 }
 

@@ -35,7 +35,10 @@ void convertSpaceToDepth(NodeBuilder &b) {
     if (std::optional<int64_t> extent = ir::getConstant(e[axis]))
       b.check(*extent % block == 0, "the extent of axis " + Twine(axis) + " is no multiple of the block size");
   AffineExpr n = b.expr(block), h = b.divideProducts({e[2]}, {n}), w = b.divideProducts({e[3]}, {n});
-  Value y = b.transpose(b.reshape(x, {e[0], e[1], h, n, w, n}), {0, 3, 5, 1, 2, 4});
+  std::string mode = b.stringAttr("mode", "DCR");
+  b.check(mode == "DCR" || mode == "CRD", "attribute 'mode' must be DCR or CRD, not '" + mode + "'");
+  Value blocks = b.reshape(x, {e[0], e[1], h, n, w, n});
+  Value y = mode == "DCR" ? b.transpose(blocks, {0, 3, 5, 1, 2, 4}) : b.transpose(blocks, {0, 1, 3, 5, 2, 4});
   b.result(b.reshape(y, {e[0], ir::simplifyExtent(e[1] * (block * block)), h, w}));
 }
 

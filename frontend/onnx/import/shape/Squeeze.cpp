@@ -14,7 +14,7 @@ void convertSqueeze(NodeBuilder &b) {
       AffineExpr e = b.extent(x, i);
       // Guessing the rank would be wrong for an extent that may turn out to be 1.
       if (!ir::getConstant(e) && b.range(e).first <= 1)
-        b.fail("without axes, axis " + Twine(i) + " may or may not be squeezed: its extent is not known");
+        b.failUnknown(x, ("without axes, the extent of axis " + Twine(i)).str());
       if (ir::getConstant(e) == 1)
         axes->push_back(i);
     }
