@@ -3,6 +3,7 @@
 
 #include "ir/ElementTypes.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
@@ -15,6 +16,31 @@ void Emitter::fail(const Twine &message) const {
   throw ConversionFailure{};
 }
 
+void Emitter::failUnknown(Value v, StringRef what) const {
+  // Everything between the value and the arguments of the function.
+  FunctionOpInterface owner = function;
+  SmallVector<Value> work{v};
+  std::set<std::string> integers, others;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getOwner() != &owner.getFunctionBody().front() || !needs)
+        continue;
+      if (auto name = owner.getArgAttrOfType<StringAttr>(argument.getArgNumber(), ir::TCCDialect::kInputNameAttr))
+        (isa<IntegerType>(elementType(argument)) ? integers : others).insert(name.str());
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (seen.insert(op).second)
+      llvm::append_range(work, op->getOperands());
+  }
+  // Integers decide shapes; floats do where there is nothing else (scales).
+  if (needs && needs->valueInputs)
+    *needs->valueInputs = integers.empty() ? others : integers;
+  fail(what + " must be known when compiling; give the input that decides it as a constant");
+}
+
 Exprs Emitter::exprs(ArrayRef<int64_t> values) const {
   return llvm::map_to_vector(values, [&](int64_t v) { return expr(v); });
 }
@@ -22,6 +48,17 @@ Exprs Emitter::exprs(ArrayRef<int64_t> values) const {
 int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what) const {
   if (std::optional<int64_t> n = constantExtent(v, axis))
     return *n;
+  bool ofInputs = true;
+  extent(v, axis).walk([&](AffineExpr e) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(e);
+    if (!symbol || !needs)
+      return;
+    ofInputs &= symbol.getPosition() < needs->inputSymbols;
+    if (needs->staticSymbols && symbol.getPosition() < needs->inputSymbols)
+      needs->staticSymbols->insert(symbol.getPosition());
+  });
+  if (!ofInputs)
+    failUnknown(v, (what + ", the extent of axis " + Twine(axis) + ",").str());
   fail(what + " needs a constant extent at axis " + Twine(axis) + "; give the model input static extents");
 }
 

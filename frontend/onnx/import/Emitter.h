@@ -10,6 +10,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "ir/Dialect.h"
 #include "ir/Extents.h"
@@ -27,12 +29,21 @@ using Values = llvm::SmallVector<mlir::Value>;
 /// Thrown after the diagnostic was emitted.
 struct ConversionFailure {};
 
+/// What a failing import would have to be specialised on to succeed.
+struct Needs {
+  std::set<std::string> *valueInputs = nullptr; ///< graph inputs, on their values
+  std::set<unsigned> *staticSymbols = nullptr;  ///< positions in tcc.symbols of extents that must be numbers
+  unsigned inputSymbols = 0;                    ///< symbols of the inputs come first
+};
+
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::FunctionOpInterface function)
       : builder(builder), loc(loc), function(function) {}
 
   [[noreturn]] void fail(const llvm::Twine &message) const;
+  /// Fails because `what` depends on data; the graph inputs it depends on go to `needs`.
+  [[noreturn]] void failUnknown(mlir::Value v, llvm::StringRef what) const;
   void check(bool condition, const llvm::Twine &message) const {
     if (!condition)
       fail(message);
@@ -192,6 +203,7 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::FunctionOpInterface function;
+  const Needs *needs = nullptr;
 };
 
 } // namespace tcc::onnx

@@ -113,7 +113,7 @@ Value Emitter::squeeze(Value x, ArrayRef<int64_t> axes) {
     if (n && *n != 1)
       fail("cannot squeeze axis " + Twine(i) + " of extent " + Twine(*n));
     if (!n)
-      fail("squeezes axis " + Twine(i) + ", whose extent is not known to be 1; give the model input static extents");
+      requireExtent(x, i, "Squeeze");
   }
   return reshape(x, result);
 }

@@ -2,9 +2,6 @@
 #pragma once
 
 #include "frontend/onnx/import/NodeBuilder.h"
-#include <set>
-#include <string>
-
 #include "llvm/ADT/StringMap.h"
 
 namespace tcc::onnx {
@@ -15,7 +12,7 @@ class Program;
 struct ImportState {
   const Program &program;
   mlir::FunctionOpInterface function;
-  std::set<std::string> *valueInputs = nullptr;
+  Needs needs;
 };
 
 /// One scope of names. Thread safety: none.

@@ -19,8 +19,8 @@ namespace {
 class ModelImporter {
 public:
   ModelImporter(const Program &program, const ImportOptions &options, MLIRContext *context,
-                std::set<std::string> *valueInputs)
-      : program(program), options(options), context(context), valueInputs(valueInputs), builder(context),
+                const Needs &needs)
+      : program(program), options(options), context(context), needs(needs), builder(context),
         loc(UnknownLoc::get(context)) {}
 
   OwningOpRef<ModuleOp> run();
@@ -38,7 +38,7 @@ private:
   const Program &program;
   const ImportOptions &options;
   MLIRContext *context;
-  std::set<std::string> *valueInputs;
+  Needs needs;
   OpBuilder builder;
   Location loc;
   func::FuncOp function;
@@ -166,6 +166,7 @@ void ModelImporter::addInputs(GraphImporter &importer) {
   function.setFunctionType(builder.getFunctionType(types, {}));
   Block *entry = function.addEntryBlock();
   function->setAttr(ir::TCCDialect::kSymbolsAttr, builder.getArrayAttr(symbols));
+  importer.state.needs.inputSymbols = symbols.size();
   builder.setInsertionPointToStart(entry);
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     BlockArgument value = entry->getArgument(i);
@@ -250,7 +251,7 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   function = builder.create<func::FuncOp>(loc, "main", builder.getFunctionType({}, {}));
-  ImportState state{program, function, valueInputs};
+  ImportState state{program, function, needs};
   findUnsupported(graph());
   reportUnsupported();
   GraphImporter importer(state, nullptr);
@@ -265,9 +266,10 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
 }
 
 FailureOr<OwningOpRef<ModuleOp>> importModel(const Program &program, const ImportOptions &options, MLIRContext *context,
-                                             std::set<std::string> *valueInputs) {
+                                             std::set<std::string> *valueInputs,
+                                             std::set<unsigned> *staticSymbols) {
   try {
-    return ModelImporter(program, options, context, valueInputs).run();
+    return ModelImporter(program, options, context, {valueInputs, staticSymbols}).run();
   } catch (const ConversionFailure &) {
     return failure();
   }

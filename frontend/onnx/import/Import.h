@@ -39,9 +39,11 @@ inline constexpr llvm::StringLiteral kOutputNamesAttr = "tcc.output_names";
 /// element, named `name[i]`. Thread safety: as that of the context. `program` must outlive the module: constants point into it.
 ///
 /// Where the failure is that a value must be known (axes, a shape the op set wants constant), `valueInputs` gets the graph
-/// inputs it depends on: import again with their values given, under a guard on them.
+/// inputs it depends on: import again with their values given, under a guard on them. `staticSymbols` likewise gets the
+/// symbols (positions in the signature) of extents that must be numbers (the head size of an attention).
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(const Program &program, const ImportOptions &options,
                                                                mlir::MLIRContext *context,
-                                                               std::set<std::string> *valueInputs = nullptr);
+                                                               std::set<std::string> *valueInputs = nullptr,
+                                                               std::set<unsigned> *staticSymbols = nullptr);
 
 } // namespace tcc::onnx

@@ -4,7 +4,6 @@
 #include "frontend/onnx/import/GraphImporter.h"
 #include "frontend/onnx/program/Program.h"
 #include "ir/ElementTypes.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "onnx/onnx-ml.pb.h"
 
 using namespace mlir;
@@ -28,6 +27,7 @@ Item Item::optional(std::vector<Item> noneOrOne, Type elementType) {
 NodeBuilder::NodeBuilder(const ::onnx::NodeProto &node, int64_t version, GraphImporter &graph, OpBuilder &builder,
                          Location loc, FunctionOpInterface function)
     : Emitter(builder, loc, function), node(node), version(version), graph(graph) {
+  needs = &graph.state.needs;
   results.resize(node.output_size());
   if (results.empty())
     results.resize(1);
@@ -93,31 +93,6 @@ Exprs NodeBuilder::requireKnown(size_t i, StringRef what) const {
   if (std::optional<Exprs> values = knownInput(i))
     return *values;
   failUnknown(input(i), what);
-}
-
-void NodeBuilder::failUnknown(Value v, StringRef what) const {
-  // Everything between the value and the arguments of the function.
-  FunctionOpInterface owner = function;
-  SmallVector<Value> work{v};
-  std::set<std::string> integers, others;
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    Value next = work.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      if (argument.getOwner() != &owner.getFunctionBody().front() || !graph.state.valueInputs)
-        continue;
-      if (auto name = owner.getArgAttrOfType<StringAttr>(argument.getArgNumber(), ir::TCCDialect::kInputNameAttr))
-        (isa<IntegerType>(elementType(argument)) ? integers : others).insert(name.str());
-      continue;
-    }
-    Operation *op = next.getDefiningOp();
-    if (seen.insert(op).second)
-      llvm::append_range(work, op->getOperands());
-  }
-  // Integers decide shapes; floats do where there is nothing else (scales).
-  if (graph.state.valueInputs)
-    *graph.state.valueInputs = integers.empty() ? others : integers;
-  fail(what + " must be known when compiling; give the input that decides it as a constant");
 }
 
 int64_t NodeBuilder::constantScalarInput(size_t i, StringRef what) const {

@@ -63,8 +63,6 @@ public:
 
   /// Integer input i where it is known while importing (constants, symbol expressions).
   std::optional<Exprs> knownInput(size_t i) const { return knownInts(input(i)); }
-  /// Fails because `what` depends on data; the graph inputs it depends on are reported as those to specialise on.
-  [[noreturn]] void failUnknown(mlir::Value v, llvm::StringRef what) const;
   /// The same as numbers; a failure names `what` where it is not constant.
   Ints constantInput(size_t i, llvm::StringRef what) const;
   int64_t constantScalarInput(size_t i, llvm::StringRef what) const;

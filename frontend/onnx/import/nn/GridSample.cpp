@@ -17,6 +17,8 @@ static void gridSample(NodeBuilder &b, StringRef linear, StringRef cubic) {
   auto outside = ir::symbolizeGridPadding(padding);
   if (!outside)
     b.fail("attribute 'padding_mode' must be zeros, border or reflection, not '" + padding + "'");
+  b.check(b.rank(b.input(1)) >= 3, "needs a grid of rank 3 or more");
+  b.requireExtent(b.input(1), b.rank(b.input(1)) - 1, "the coordinates of the grid");
   b.result(b.emit<ir::GridSampleOp>({b.input(0), b.input(1)},
                                     {b.attr("mode", ir::GridModeAttr::get(b.context(), kind)),
                                      b.attr("padding", ir::GridPaddingAttr::get(b.context(), *outside)),

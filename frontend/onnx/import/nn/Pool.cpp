@@ -29,7 +29,9 @@ void convertMaxPool(NodeBuilder &b) {
     b.result(b.emit<ir::MaxPoolOp>(window.x, attrs));
     return;
   }
-  b.check(window.x == x, "indices of a padding that depends on symbolic extents are not supported");
+  if (window.x != x)
+    for (int64_t axis = 2; axis < b.rank(x); ++axis)
+      b.requireExtent(x, axis, "auto_pad with indices");
   attrs.push_back(b.flag("column_major", b.intAttr("storage_order", 0) != 0));
   Values results = b.create("tcc.max_pool_indices", x, attrs);
   b.result(0, results[0]);
@@ -38,9 +40,11 @@ void convertMaxPool(NodeBuilder &b) {
 
 void convertAveragePool(NodeBuilder &b) {
   Value x = b.input(0);
-  Window window = readWindow(b, x, kernelShape(b));
   bool includePad = b.intAttr("count_include_pad", 0) != 0;
-  b.check(window.x == x || includePad, "auto_pad without count_include_pad needs static extents");
+  Window window = readWindow(b, x, kernelShape(b));
+  if (window.x != x && !includePad)
+    for (int64_t axis = 2; axis < b.rank(x); ++axis)
+      b.requireExtent(x, axis, "auto_pad without count_include_pad");
   SmallVector<NamedAttribute> attrs = windowAttrs(b, window, /*withKernel=*/true);
   attrs.push_back(b.flag("count_include_pad", includePad));
   b.result(b.emit<ir::AvgPoolOp>(window.x, attrs));

@@ -20,7 +20,8 @@ static void samePadding(NodeBuilder &b, Window &w, bool upper, Value fill) {
     if (std::optional<int64_t> n = ir::getConstant(in)) {
       total = b.expr(std::max<int64_t>(0, ((*n + stride - 1) / stride - 1) * stride + span - *n));
     } else {
-      b.check(span >= stride, "auto_pad with a stride larger than the kernel needs static extents");
+      if (span < stride)
+        b.requireExtent(w.x, i + 2, "auto_pad with a stride larger than the kernel");
       total = ir::simplifyExtent((in.ceilDiv(stride) - 1) * stride + span - in);
     }
     AffineExpr half = ir::simplifyExtent(total.floorDiv(2)), rest = ir::simplifyExtent(total - half);
@@ -65,6 +66,9 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
   for (size_t i = 0; i < spatial; ++i) {
     std::optional<int64_t> n = b.constantExtent(w.x, i + 2);
     int64_t span = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    // The last window is dropped where it would start in the high padding: decided here, or never.
+    if (w.ceilMode && w.high[i] + w.strides[i] > span)
+      b.requireExtent(w.x, i + 2, "ceil_mode");
     if (n && !w.ceilMode)
       b.check(*n + w.low[i] + w.high[i] >= span, "the kernel is larger than the padded input along axis " + Twine(i + 2));
   }

@@ -23,6 +23,8 @@ void convertScatterElements(NodeBuilder &b) {
 
 void convertScatterND(NodeBuilder &b) {
   b.check(b.elementType(b.input(0)) == b.elementType(b.input(2)), "updates must have the element type of the data");
+  b.check(b.rank(b.input(1)) > 0, "needs indices of rank 1 or more");
+  b.requireExtent(b.input(1), b.rank(b.input(1)) - 1, "the index tuple");
   b.result(b.emit<ir::ScatterNdOp>({b.input(0), b.input(1), b.input(2)}, scatterKind(b)));
 }
 

@@ -14,7 +14,7 @@ void convertSqueeze(NodeBuilder &b) {
       AffineExpr e = b.extent(x, i);
       // Guessing the rank would be wrong for an extent that may turn out to be 1.
       if (!ir::getConstant(e) && b.range(e).first <= 1)
-        b.failUnknown(x, ("without axes, the extent of axis " + Twine(i)).str());
+        b.requireExtent(x, i, "Squeeze without axes");
       if (ir::getConstant(e) == 1)
         axes->push_back(i);
     }

@@ -82,7 +82,8 @@ absl::StatusOr<std::shared_ptr<const Program>> loadModel(const std::string &path
 }
 
 /// Extents of 2 and more become symbols; equal ones share one, as a session would do it.
-ImportOptions optionsFor(const Program &program, const std::vector<Value> &inputs, const Flags &flags) {
+ImportOptions optionsFor(const Program &program, const std::vector<Value> &inputs, const Flags &flags,
+                         const std::set<int64_t> &staticExtents, const std::set<std::string> &constants) {
   ImportOptions options;
   std::map<int64_t, int> symbols;
   for (size_t i = 0; i < program.inputs().size(); ++i) {
@@ -94,7 +95,8 @@ ImportOptions optionsFor(const Program &program, const std::vector<Value> &input
       options.signature.inputs.push_back(spec);
       continue;
     }
-    if (info.kind != ValueInfo::Kind::Tensor || inputs[i].tensor.dtype() == DType::kString || flags.constants) {
+    if (info.kind != ValueInfo::Kind::Tensor || inputs[i].tensor.dtype() == DType::kString || flags.constants ||
+        constants.count(info.name)) {
       std::vector<Tensor> tensors;
       flatten(inputs[i], tensors);
       options.constants[info.name] = tensors;
@@ -104,7 +106,7 @@ ImportOptions optionsFor(const Program &program, const std::vector<Value> &input
     spec.name = info.name;
     spec.dtype = inputs[i].tensor.dtype();
     for (int64_t extent : inputs[i].tensor.dims()) {
-      if (!flags.dynamic || extent < 2) {
+      if (!flags.dynamic || extent < 2 || staticExtents.count(extent)) {
         spec.dims.push_back(Extent::Constant(extent));
         continue;
       }
@@ -140,17 +142,27 @@ Outcome runData(const Program &program, const fs::path &data, const Flags &flags
     return {Outcome::Fail, std::string(inputs.ok() ? outputs.status().message() : inputs.status().message())};
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   Collected diagnostics(&context);
-  ImportOptions options = optionsFor(program, *inputs, flags);
-  std::set<std::string> valueInputs;
-  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> module = importModel(program, options, &context, &valueInputs);
-  // What a session does: specialise on the values that decide shapes.
-  for (int round = 0; failed(module) && !valueInputs.empty() && round < 4; ++round) {
-    for (size_t k = 0; k < inputs->size(); ++k)
-      if (valueInputs.count(program.inputs()[k].name))
-        options.constants[program.inputs()[k].name] = {(*inputs)[k].tensor};
-    valueInputs.clear();
+  // As a session does it: specialise on the values that decide shapes, and on extents that must be numbers.
+  std::set<int64_t> staticExtents;
+  std::set<std::string> constants;
+  mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> module = mlir::failure();
+  for (int round = 0; round < 8; ++round) {
+    std::set<std::string> valueInputs;
+    std::set<unsigned> staticSymbols;
     diagnostics.text.clear();
-    module = importModel(program, options, &context, &valueInputs);
+    ImportOptions options = optionsFor(program, *inputs, flags, staticExtents, constants);
+    module = importModel(program, options, &context, &valueInputs, &staticSymbols);
+    if (succeeded(module) || (valueInputs.empty() && staticSymbols.empty()))
+      break;
+    constants.insert(valueInputs.begin(), valueInputs.end());
+    for (size_t i = 0; i < options.signature.inputs.size(); ++i) {
+      const InputSpec &spec = options.signature.inputs[i];
+      for (size_t k = 0; k < inputs->size(); ++k)
+        if (program.inputs()[k].name == spec.name)
+          for (size_t axis = 0; axis < spec.dims.size(); ++axis)
+            if (spec.dims[axis].symbol >= 0 && staticSymbols.count(spec.dims[axis].symbol))
+              staticExtents.insert((*inputs)[k].tensor.dim(axis));
+    }
   }
   if (failed(module)) {
     bool known = diagnostics.text.find("not supported") != std::string::npos;
