@@ -20,7 +20,11 @@ private:
   struct Layout {
     bool known = false;
     bool rowMajor = false;
-    ir::Exprs strides;
+    ir::Exprs strides = {};
+    /// Of a view that is not row-major: the row-major value it looks into, and from which element on. A view of it is
+    /// expressed as a view of that value, because the runtime copies a source that is not contiguous.
+    ValueId base = kNoValue;
+    mlir::AffineExpr offset = {};
   };
 
   // Values.

@@ -69,7 +69,7 @@ LogicalResult PlanBuilder::emitView(Operation *op, ValueId source, const ir::Exp
   if (failed(emitDims(type, op, view.dims, out)))
     return failure();
   bool rowMajor = strides.empty();
-  Layout layout = rowMajor ? rowMajorLayout(type) : Layout{true, false, strides};
+  Layout layout = rowMajor ? rowMajorLayout(type) : Layout{true, false, strides, source, offset};
   for (AffineExpr stride : strides) {
     FailureOr<Operand> operand = emit(stride, op, out);
     if (failed(operand))
@@ -108,6 +108,10 @@ FailureOr<bool> PlanBuilder::tryView(Operation *op, Instructions &out) {
   if (!layout.known || isPacked(from))
     return false;
 
+  if (layout.base != kNoValue) {
+    source = layout.base;
+    offset = layout.offset;
+  }
   ir::Exprs strides;
   ir::Exprs fromExtents = ir::getExtents(from), toExtents = ir::getExtents(to);
   if (auto transpose = dyn_cast<ir::TransposeOp>(op)) {

@@ -91,6 +91,25 @@ TEST_F(PlanTest, LibraryCallsAndViews) {
   EXPECT_EQ(result->explain.size(), 2u);
 }
 
+// The runtime counts a view's strides in its source's row-major elements: a view of a view must look into what that one
+// looks into.
+TEST_F(PlanTest, AViewOfAViewLooksIntoItsBase) {
+  auto result = build(R"(
+    func.func @f(%x: tensor<8x8xf32>) -> tensor<4x4xf32> {
+      %a = tcc.exp %x : tensor<8x8xf32>
+      %b = tcc.slice %a {starts = #tcc.extents<1, 0>, steps = array<i64: 2, 1>} : (tensor<8x8xf32>) -> tensor<4x8xf32>
+      %c = tcc.slice %b {starts = #tcc.extents<0, 1>, steps = array<i64: 1, 2>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+      %d = tcc.neg %c : tensor<4x4xf32>
+      return %d : tensor<4x4xf32>
+    })");
+  ASSERT_TRUE(succeeded(result)) << errors;
+  auto views = all<plan::View>(result->plan.body);
+  ASSERT_EQ(views.size(), 2u);
+  EXPECT_EQ(views[1].source, views[0].source);
+  EXPECT_EQ(views[1].strides, (std::vector<Operand>{Operand::Imm(16), Operand::Imm(2)}));
+  EXPECT_EQ(views[1].offset, Operand::Imm(9));
+}
+
 TEST_F(PlanTest, OutputsNeverShareInputsConstantsOrEachOther) {
   auto result = build(R"(
     func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>) {
