@@ -75,6 +75,16 @@ AffineExpr offsetOf(const Operand &operand, ArrayRef<AffineExpr> coordinate) {
   return operand.offset ? simplify(substitute(operand.offset, coordinate)) : AffineExpr();
 }
 
+// The offset of A where the micro-kernel can read it in place: static rows of the accumulation type, contiguous along
+// k.
+AffineExpr readsRows(const Operand &a, const View &view, Type compute) {
+  AffineExpr offset = offsetOf(a, view.a);
+  if (!offset || a.element != compute || !ir::getConstant(view.m))
+    return {};
+  auto row = dimStride(offset, 1, 3), column = dimStride(offset, 2, 3);
+  return row && column && ir::getConstant(*row) && ir::getConstant(*column) == 1 ? offset : AffineExpr();
+}
+
 } // namespace
 
 GemmShape shapeOfMatmul(const TemplateKernel &kernel) {
@@ -93,20 +103,16 @@ FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder) {
   core.k = view.k;
   core.compute = accumulationType(kernel.resultElement());
   GemmShape shape = shapeOf(view, core.compute);
+  AffineExpr aOffset = readsRows(a, view, core.compute);
+  // Rows a multiple of 4 KiB apart share a set of L1: copied, unless there are few of them.
+  int64_t bytes = core.compute.getIntOrFloatBitWidth() / 8;
+  bool farApart = aOffset && *ir::getConstant(*dimStride(aOffset, 1, 3)) * bytes % 4096 == 0;
+  shape.packsA = !aOffset || (farApart && *shape.m > 4);
   core.tiles = builder.options.tiles ? *builder.options.tiles : chooseTiles(shape, builder.machine);
   core.unrollEpilogue = kernel.epilogueCost <= 8;
-
-  AffineExpr aOffset = offsetOf(a, view.a);
-  auto aRow = aOffset ? dimStride(aOffset, 1, 3) : std::nullopt;
-  auto aColumn = aOffset ? dimStride(aOffset, 2, 3) : std::nullopt;
-  if (aRow && aColumn && a.element == core.compute && shape.m) {
-    auto row = ir::getConstant(*aRow), column = ir::getConstant(*aColumn);
-    // Rows a multiple of 4 KiB apart share a set of L1: copied, unless there are few of them.
-    int64_t bytes = core.compute.getIntOrFloatBitWidth() / 8;
-    if (row && column == 1 && (*row * bytes % 4096 != 0 || core.tiles.rows <= 4)) {
-      core.aOffset = aOffset;
-      core.aBuffer = a.argument;
-    }
+  if (aOffset && (!farApart || core.tiles.rows <= 4)) {
+    core.aOffset = aOffset;
+    core.aBuffer = a.argument;
   }
   if (!core.aOffset)
     core.packA = packRowsOf(kernel, a, view.a, core.tiles.lanes);

@@ -37,8 +37,10 @@ GemmTiles blocks(const GemmShape &shape, const Machine &machine, int64_t rows, i
   tiles.vectors = vectors;
   int64_t bytes = shape.elementBits / 8;
   // One panel of B and one tile of A should stay in L1 for a while; splitting K costs a pass over the accumulators.
-  int64_t most = std::max(lanes, machine.l1Bytes * 5 / 4 / bytes / (vectors * lanes + rows) / lanes * lanes);
-  if (shape.k && *shape.k <= most * 2)
+  int64_t most = std::max(lanes, machine.l1Bytes * 2 / bytes / (vectors * lanes + rows) / lanes * lanes);
+  // With a single row of tiles B is read once, best in one go.
+  bool once = shape.m && *shape.m <= rows;
+  if (shape.k && (*shape.k <= most * 3 / 2 || (once && *shape.k <= 8192)))
     tiles.kBlock = std::max(lanes, roundUp(*shape.k, lanes));
   else if (shape.k)
     tiles.kBlock = std::max(lanes, roundUp(ceilDiv(*shape.k, ceilDiv(*shape.k, most)), lanes));
@@ -47,22 +49,20 @@ GemmTiles blocks(const GemmShape &shape, const Machine &machine, int64_t rows, i
   int64_t depth = tiles.kBlock;
   int64_t tilesM = shape.m ? std::max<int64_t>(1, ceilDiv(*shape.m, rows)) : 64;
   int64_t panels = shape.n ? std::max<int64_t>(1, ceilDiv(*shape.n, vectors * lanes)) : 64;
-  // A's block takes a quarter of L2, B's a half.
-  int64_t mostTiles = std::max<int64_t>(1, machine.l2Bytes / 4 / bytes / depth / rows);
+  // A's block takes an eighth of L2, B's a half.
+  int64_t mostTiles = std::max<int64_t>(1, machine.l2Bytes / 8 / bytes / depth / rows);
   int64_t mostPanels = std::max<int64_t>(1, machine.l2Bytes / 2 / bytes / depth / (vectors * lanes));
   tiles.rowTiles = ceilDiv(tilesM, ceilDiv(tilesM, mostTiles));
   tiles.panels = ceilDiv(panels, ceilDiv(panels, mostPanels));
   // Enough items for the threads, as long as an item is worth some 20 microseconds.
   int64_t batch = shape.batch.value_or(1);
   auto items = [&] { return batch * ceilDiv(tilesM, tiles.rowTiles) * ceilDiv(panels, tiles.panels); };
-  auto flops = [&] { return 2 * tiles.rowTiles * rows * tiles.panels * vectors * lanes * shape.k.value_or(depth); };
-  while (items() < 32 && flops() > 4'000'000 && (tiles.rowTiles > 1 || tiles.panels > 1)) {
-    if (tiles.panels * vectors * lanes >= tiles.rowTiles * rows && tiles.panels > 1)
-      tiles.panels = ceilDiv(tiles.panels, 2);
-    else if (tiles.rowTiles > 1)
-      tiles.rowTiles = ceilDiv(tiles.rowTiles, 2);
-    else
-      tiles.panels = ceilDiv(tiles.panels, 2);
+  auto flops = [&] { return 2.0 * tiles.rowTiles * rows * tiles.panels * vectors * lanes * shape.k.value_or(depth); };
+  auto wanted = [&] { return (items() < 16 && flops() > 4e6) || (items() < 64 && flops() > 64e6); };
+  while (wanted() && (tiles.rowTiles > 1 || tiles.panels > 1)) {
+    bool columns = shape.packsA ? tiles.rowTiles == 1 : tiles.panels * vectors * lanes >= tiles.rowTiles * rows;
+    int64_t &side = columns && tiles.panels > 1 ? tiles.panels : tiles.rowTiles > 1 ? tiles.rowTiles : tiles.panels;
+    side = ceilDiv(side, 2);
   }
   return tiles;
 }

@@ -30,6 +30,7 @@ struct GemmTiles {
 struct GemmShape {
   std::optional<int64_t> batch, m, n, k;
   int64_t elementBits = 32; ///< of the accumulation type
+  bool packsA = false;      ///< each work item copies its rows of A: then many columns an item
 };
 
 /// The heuristic choice.
