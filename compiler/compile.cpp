@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -122,19 +123,28 @@ class Compilation {
       TCC_ASSIGN_OR_RETURN(const onnx::Value value, onnx::loadValueFile(path, kind));
       TCC_RETURN_IF_ERROR(Flatten(value, &options.constants[name]));
     }
-    absl::Status first = TryImport(options);
-    if (first.ok() || request_.small_values.empty()) return first;
-    // Where the model's structure depends on small inputs, their values are part of the specialisation.
-    for (InputSpec& input : options.signature.inputs) {
-      const auto values = request_.small_values.find(input.name);
-      if (values == request_.small_values.end() || input.absent) continue;
-      for (const Extent& extent : input.dims) {
-        if (extent.symbol >= 0) return first;
+    std::set<std::string> value_inputs;
+    absl::Status first = TryImport(options, &value_inputs);
+    if (first.ok()) return first;
+    // Where the model's structure depends on small inputs, their values are part of the specialisation. One such input
+    // may hide the next.
+    absl::Status status = first;
+    while (!status.ok() && !value_inputs.empty()) {
+      bool added = false;
+      for (InputSpec& input : options.signature.inputs) {
+        const auto values = request_.small_values.find(input.name);
+        if (!value_inputs.count(input.name) || values == request_.small_values.end()) continue;
+        if (input.absent || input.values) continue;
+        for (Extent& extent : input.dims) extent = Extent::Constant(static_cast<int64_t>(values->second.size()));
+        input.values = values->second;
+        added = true;
       }
-      input.values = values->second;
+      if (!added) return first;
+      value_inputs.clear();
+      status = TryImport(options, &value_inputs);
     }
     request_.signature = options.signature;
-    return TryImport(options).ok() ? absl::OkStatus() : first;
+    return status;
   }
 
   static absl::Status Flatten(const onnx::Value& value, std::vector<Tensor>* tensors) {
@@ -146,12 +156,12 @@ class Compilation {
     return absl::OkStatus();
   }
 
-  absl::Status TryImport(const onnx::ImportOptions& options) {
+  absl::Status TryImport(const onnx::ImportOptions& options, std::set<std::string>* value_inputs) {
     module_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
     DiagnosticCollector diagnostics(context_.get());
-    auto module = onnx::importModel(*program_, options, context_.get());
+    auto module = onnx::importModel(*program_, options, context_.get(), value_inputs);
     if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
     module_ = *std::move(module);
     if (Emits("import")) EmitModule("import");

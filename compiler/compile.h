@@ -7,8 +7,8 @@
 
 namespace tcc {
 
-// Errors: InvalidArgument for a faulty model or request, Unimplemented for what is not supported (all such ops at
-// once), with the ONNX node's name. Thread-safe.
+// Errors: InvalidArgument for a faulty model or request; Unimplemented, with the names of ONNX nodes, for what is not
+// supported (all such ops at once) and for nodes that contradict themselves. Thread-safe.
 absl::StatusOr<CompileReply> CompileModel(const CompileRequest& request, const ProgressFunction& progress = nullptr);
 
 }  // namespace tcc

@@ -45,7 +45,7 @@ DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
 
 absl::Status DiagnosticCollector::Take(absl::string_view fallback) {
   if (messages_.empty()) return absl::InternalError(fallback);
-  return absl::InvalidArgumentError(absl::StrJoin(messages_, "\n"));
+  return absl::UnimplementedError(absl::StrJoin(messages_, "\n"));
 }
 
 }  // namespace tcc

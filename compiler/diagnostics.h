@@ -14,8 +14,8 @@ class DiagnosticCollector {
  public:
   explicit DiagnosticCollector(mlir::MLIRContext* context);
 
-  // InvalidArgument with all errors, "node 'conv1' (Conv): strides must be positive"; `fallback` where none was
-  // emitted.
+  // Unimplemented (the model itself passed the checks of its format) with all errors, "node 'conv1' (Conv): strides
+  // must be positive"; `fallback` where none was emitted.
   absl::Status Take(absl::string_view fallback);
 
  private:

@@ -344,8 +344,11 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
     TCC_RETURN_IF_ERROR(status);
   } else {
     TCC_ASSIGN_OR_RETURN(package, cache().GetOrBuild(event->key, build, &event->hit));
+    // One just built was opened under the name it was written to.
+    const std::string path = cache().PackagePath(event->key);
+    event->package = std::filesystem::exists(path) ? path : package->path();
   }
-  if (package != nullptr) event->package = package->path();
+  if (package != nullptr && event->package.empty()) event->package = package->path();
   event->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Log("cache", absl::StrCat(path_, ": ", event->hit ? "hit " : "miss ", event->key, " ", event->seconds, " s"));
   return package;

@@ -58,6 +58,9 @@ class ArtifactCache {
   // The key for something made from these parts, in order: content hashes, options, target, versions.
   static std::string Key(const std::vector<std::string>& parts);
 
+  // The file of an entry, whether it exists or not.
+  std::string PackagePath(const std::string& key) const { return root_ + "/packages/" + key + ".tcc"; }
+
   // The entry, or null. A corrupt entry, or one of another version, is reported once, removed, and a miss.
   std::shared_ptr<const Package> Lookup(const std::string& key);
 
@@ -113,7 +116,6 @@ class ArtifactCache {
   absl::Status PrepareFolder();
   void Warn(const std::string& message);
   void WarnOnce(const std::string& topic, const std::string& message);
-  std::string PackagePath(const std::string& key) const { return root_ + "/packages/" + key + ".tcc"; }
   // Held until the descriptor closes; an invalid one where locks do not work.
   FileDescriptor LockKey(const std::string& key);
   absl::StatusOr<std::shared_ptr<const Package>> BuildPrivately(const Build& build);

@@ -25,9 +25,11 @@ inline constexpr int kBadInput = 2;
 int Fail(const absl::Status& status);
 
 // Each adds its subcommand; `exit_code` is set when it runs.
+void AddBenchCommand(CLI::App& app, int* exit_code);
 void AddCacheCommand(CLI::App& app, int* exit_code);
 void AddCompileCommand(CLI::App& app, int* exit_code);
 void AddDevicesCommand(CLI::App& app, int* exit_code);
+void AddExplainCommand(CLI::App& app, int* exit_code);
 void AddRunCommand(CLI::App& app, int* exit_code);
 void AddTestCommand(CLI::App& app, int* exit_code);
 

@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   int exit_code = tcc::cli::kOk;
   tcc::cli::AddCompileCommand(app, &exit_code);
   tcc::cli::AddRunCommand(app, &exit_code);
+  tcc::cli::AddBenchCommand(app, &exit_code);
+  tcc::cli::AddExplainCommand(app, &exit_code);
   tcc::cli::AddTestCommand(app, &exit_code);
   tcc::cli::AddCacheCommand(app, &exit_code);
   tcc::cli::AddDevicesCommand(app, &exit_code);

@@ -46,14 +46,14 @@ struct Options {
   bool fullgraph = false;      // graph breaks are errors
   Precision precision = Precision::kModel;
   Numerics numerics = Numerics::kDefault;
-  std::vector<DynamicSpec> dynamic;
+  std::vector<DynamicSpec> dynamic = {};
   // After so many specialisations the most general one is compiled, with one warning.
   int recompile_limit = 8;
   bool use_cache = true;
   // A compile that takes longer is an error; 0: no limit.
   double compile_timeout_seconds = 0;
   // Folders that external data may lie in, besides the model's own.
-  std::vector<std::string> external_data_roots;
+  std::vector<std::string> external_data_roots = {};
 };
 
 }  // namespace tcc

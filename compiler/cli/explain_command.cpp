@@ -1,0 +1,210 @@
+// tcc explain: what a model was compiled to, and why.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "compiler/cli/command.h"
+#include "runtime/file_util.h"
+#include "runtime/signature_json.h"
+#include "runtime/status.h"
+
+namespace tcc::cli {
+namespace {
+
+std::string Escape(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
+std::string ExtentText(const Signature& signature, const Extent& extent) {
+  if (extent.symbol >= 0) return signature.symbols[static_cast<size_t>(extent.symbol)].name;
+  return extent.value < 0 ? "?" : absl::StrCat(extent.value);
+}
+
+template <typename Spec>
+std::string SpecText(const Signature& signature, const Spec& spec) {
+  std::vector<std::string> extents;
+  for (const Extent& extent : spec.dims) extents.push_back(ExtentText(signature, extent));
+  return absl::StrCat(spec.name, ": ", std::string(DTypeName(spec.dtype)), "[", absl::StrJoin(extents, ","), "]");
+}
+
+std::vector<std::string> Guards(const Signature& signature) {
+  std::vector<std::string> guards;
+  for (const InputSpec& input : signature.inputs) {
+    if (input.absent) {
+      guards.push_back(absl::StrCat(input.name, " is left out"));
+      continue;
+    }
+    guards.push_back(SpecText(signature, input));
+    if (input.values) {
+      guards.push_back(absl::StrCat(input.name, " is [", absl::StrJoin(*input.values, ", "), "]"));
+    }
+  }
+  for (const Symbol& symbol : signature.symbols) {
+    std::string text = absl::StrCat(symbol.name, " >= ", symbol.min);
+    if (symbol.max != kMaxExtent) absl::StrAppend(&text, ", <= ", symbol.max);
+    if (symbol.multiple_of > 1) absl::StrAppend(&text, ", a multiple of ", symbol.multiple_of);
+    guards.push_back(std::move(text));
+  }
+  return guards;
+}
+
+struct ExplainCommand {
+  std::string model, html;
+  CompileFlags compile;
+  InputFlags inputs;
+  bool json = false;
+
+  absl::Status Run() {
+    TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    Session::Config config;
+    config.options = std::move(options);
+    config.progress = TerminalProgress();
+    TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
+    // With inputs the call is run too, for the time that each kernel takes.
+    const absl::StatusOr<std::vector<Tensor>> tensors = inputs.Load(*session);
+    std::map<std::string, double> ms;
+    if (tensors.ok()) {
+      std::vector<Tensor> outputs;
+      TCC_RETURN_IF_ERROR(session->Run(*tensors, RunOptions(), &outputs));
+      const ProfileHook hook = [&](const ProfileEvent& event) {
+        if (event.kind == "launch" || event.kind == "library") {
+          ms[std::string(event.name)] += static_cast<double>(event.end_ns - event.start_ns) / 1e6;
+        }
+      };
+      RunOptions profiled;
+      profiled.profile = &hook;
+      TCC_RETURN_IF_ERROR(session->Run(*tensors, profiled, &outputs));
+    } else {
+      TCC_ASSIGN_OR_RETURN(const CallTypes types, inputs.Types(*session));
+      TCC_RETURN_IF_ERROR(session->Prepare(types).status());
+    }
+    ClearProgress();
+    const std::vector<CompileEvent> events = session->events();
+    if (!html.empty()) TCC_RETURN_IF_ERROR(WriteFileAtomically(html, Html(events, ms)));
+    if (json) {
+      std::printf("%s\n", ToJson(events, ms).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    } else {
+      Print(events, ms);
+    }
+    return absl::OkStatus();
+  }
+
+  struct Totals {
+    int generated = 0, library = 0;
+    double flops = 0, bytes = 0, ms = 0, library_ms = 0;
+  };
+  static Totals Sum(const CompileEvent& event, const std::map<std::string, double>& ms) {
+    Totals totals;
+    for (const KernelRecord& kernel : event.kernels) {
+      ++(kernel.schedule.empty() ? totals.library : totals.generated);
+      totals.flops += kernel.flops;
+      totals.bytes += kernel.bytes;
+      const auto it = ms.find(kernel.name);
+      if (it == ms.end()) continue;
+      totals.ms += it->second;
+      if (kernel.schedule.empty()) totals.library_ms += it->second;
+    }
+    return totals;
+  }
+
+  static nlohmann::json ToJson(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) {
+    nlohmann::json graphs = nlohmann::json::array();
+    for (const CompileEvent& event : events) {
+      const Totals totals = Sum(event, ms);
+      nlohmann::json kernels = KernelsToJson(event.kernels);
+      for (nlohmann::json& kernel : kernels) {
+        const auto it = ms.find(kernel["name"].get<std::string>());
+        if (it != ms.end()) kernel["ms"] = it->second;
+      }
+      nlohmann::json graph = {{"guards", Guards(event.signature)},
+                              {"reason", event.reason},
+                              {"package", event.package},
+                              {"cache", event.hit ? "hit" : "miss"},
+                              {"kernels_generated", totals.generated},
+                              {"kernels_library", totals.library},
+                              {"flops", totals.flops},
+                              {"bytes", totals.bytes},
+                              {"kernels", kernels}};
+      if (totals.ms > 0) graph["library_time_share"] = totals.library_ms / totals.ms;
+      graphs.push_back(std::move(graph));
+    }
+    return {{"graphs", graphs}, {"graph_breaks", nlohmann::json::array()}};
+  }
+
+  static void Print(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) {
+    std::printf("graphs: %zu\ngraph breaks: 0\n", events.size());
+    for (size_t i = 0; i < events.size(); ++i) {
+      const CompileEvent& event = events[i];
+      const Totals totals = Sum(event, ms);
+      std::printf("\ngraph %zu\n", i);
+      if (!event.reason.empty()) std::printf("  recompiled because of %s\n", event.reason.c_str());
+      std::printf("  guards:\n");
+      for (const std::string& guard : Guards(event.signature)) std::printf("    %s\n", guard.c_str());
+      std::printf("  outputs:\n");
+      for (const OutputSpec& output : event.signature.outputs) {
+        std::printf("    %s\n", SpecText(event.signature, output).c_str());
+      }
+      std::printf("  kernels: %d generated, %d library calls; %.4g MFLOP, %.4g MB\n", totals.generated, totals.library,
+                  totals.flops / 1e6, totals.bytes / 1e6);
+      if (totals.ms > 0) {
+        std::printf("  time: %.3f ms, %.1f %% in library kernels\n", totals.ms, 100 * totals.library_ms / totals.ms);
+      }
+      for (const KernelRecord& kernel : event.kernels) {
+        std::printf("    %-14s", kernel.schedule.empty() ? "library" : kernel.schedule.c_str());
+        if (const auto it = ms.find(kernel.name); it != ms.end()) std::printf(" %8.3f ms", it->second);
+        std::printf(" %10.4g MFLOP %9.4g MB  %s\n", kernel.flops / 1e6, kernel.bytes / 1e6, kernel.name.c_str());
+        if (kernel.sources.size() > 1) std::printf("      fuses %s\n", absl::StrJoin(kernel.sources, ", ").c_str());
+      }
+    }
+  }
+
+  std::string Html(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) const {
+    std::string page =
+        absl::StrCat("<!DOCTYPE html><meta charset=utf-8><title>", Escape(model),
+                     "</title><style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}"
+                     "td,th{border:1px solid #ccc;padding:2px 8px;text-align:left}td.n{text-align:right}</style><h1>",
+                     Escape(model), "</h1><p>", events.size(), " graphs, 0 graph breaks</p>");
+    for (size_t i = 0; i < events.size(); ++i) {
+      const CompileEvent& event = events[i];
+      const Totals totals = Sum(event, ms);
+      absl::StrAppend(&page, "<h2>Graph ", i, "</h2><p>", Escape(event.reason), "</p><ul>");
+      for (const std::string& guard : Guards(event.signature)) absl::StrAppend(&page, "<li>", Escape(guard), "</li>");
+      absl::StrAppend(&page, "</ul><p>", totals.generated, " generated kernels, ", totals.library, " library calls, ",
+                      totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB</p>",
+                      "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>kernel<th>fuses</tr>");
+      for (const KernelRecord& kernel : event.kernels) {
+        const auto it = ms.find(kernel.name);
+        absl::StrAppend(&page, "<tr><td>", kernel.schedule.empty() ? "library" : Escape(kernel.schedule),
+                        "<td class=n>", it == ms.end() ? "" : absl::StrCat(it->second), "<td class=n>",
+                        kernel.flops / 1e6, "<td class=n>", kernel.bytes / 1e6, "<td>", Escape(kernel.name), "<td>",
+                        Escape(absl::StrJoin(kernel.sources, ", ")), "</tr>");
+      }
+      absl::StrAppend(&page, "</table>");
+    }
+    return page;
+  }
+};
+
+}  // namespace
+
+void AddExplainCommand(CLI::App& app, int* exit_code) {
+  auto command = std::make_shared<ExplainCommand>();
+  CLI::App* sub = app.add_subcommand("explain", "Shows graphs, guards and kernels of a model");
+  sub->add_option("MODEL", command->model, "An .onnx model or a .tcc package")->required();
+  command->inputs.AddTo(*sub);
+  command->compile.AddTo(*sub);
+  sub->add_option("--html", command->html, "Writes a report");
+  sub->add_flag("--json", command->json, "Output for machines");
+  sub->footer("Example: tcc explain model.onnx --random --html report.html");
+  sub->callback([command, exit_code] {
+    const absl::Status status = command->Run();
+    *exit_code = status.ok() ? kOk : Fail(status);
+  });
+}
+
+}  // namespace tcc::cli

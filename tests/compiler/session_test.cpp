@@ -1,0 +1,339 @@
+// Sessions end to end: through the worker, the cache and the executor.
+#include "compiler/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "compiler/include/tcc/tcc.h"
+#include "tests/onnx_program/models.h"
+#include "tests/runtime/temp_folder.h"
+
+namespace tcc {
+namespace {
+
+using onnx::testing::AddInitializer;
+using onnx::testing::AddInput;
+using onnx::testing::AddNode;
+using onnx::testing::AddOutput;
+using onnx::testing::AddValue;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = x + x, all extents open.
+::onnx::ModelProto DoubleModel(int rank = 1) {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  AddValue(model.mutable_graph()->add_input(), "x", std::vector<int64_t>(static_cast<size_t>(rank), -1));
+  AddNode(*model.mutable_graph(), "Add", {"x", "x"}, {"y"});
+  AddValue(model.mutable_graph()->add_output(), "y", std::vector<int64_t>(static_cast<size_t>(rank), -1));
+  return model;
+}
+
+Tensor Floats(std::vector<float> values) { return *Tensor::Vector<float>(values).Clone(); }
+std::vector<float> Elements(const Tensor& tensor) {
+  return {tensor.data_as<float>(), tensor.data_as<float>() + tensor.num_elements()};
+}
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : cache_(MakeCache()), workers_(WorkerPool::Options{TCC_TEST_WORKER, folder_.path()}) {}
+
+  std::shared_ptr<ArtifactCache> MakeCache() {
+    ArtifactCache::Options options;
+    options.folder = folder_ / "cache";
+    return ArtifactCache::Open(options);
+  }
+
+  std::string Write(const ::onnx::ModelProto& model, const std::string& name = "model.onnx") {
+    WriteFile(folder_ / name, model.SerializeAsString());
+    return folder_ / name;
+  }
+  Session::Config Config(Options options = {}) {
+    Session::Config config;
+    config.options = std::move(options);
+    config.cache = cache_.get();
+    config.workers = &workers_;
+    return config;
+  }
+  absl::StatusOr<std::vector<Tensor>> Run(Session& session, std::vector<Tensor> inputs) {
+    std::vector<Tensor> outputs;
+    const absl::Status status = session.Run(inputs, RunOptions(), &outputs);
+    if (!status.ok()) return status;
+    return outputs;
+  }
+
+  TempFolder folder_;
+  std::shared_ptr<ArtifactCache> cache_;
+  WorkerPool workers_;
+};
+
+TEST_F(SessionTest, CompilesOnceThenHits) {
+  const std::string path = Write(DoubleModel());
+  {
+    const auto session = *Session::Open(path, Config());
+    const auto outputs = Run(*session, {Floats({1, 2, 3})});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_THAT(Elements((*outputs)[0]), ElementsAre(2, 4, 6));
+    ASSERT_TRUE(Run(*session, {Floats({4, 5, 6})}).ok());
+    ASSERT_EQ(session->events().size(), 1u);
+    EXPECT_FALSE(session->events()[0].hit);
+  }
+  const auto session = *Session::Open(path, Config());
+  ASSERT_TRUE(Run(*session, {Floats({1, 2, 3})}).ok());
+  ASSERT_EQ(session->events().size(), 1u);
+  EXPECT_TRUE(session->events()[0].hit);
+}
+
+TEST_F(SessionTest, SecondExtentCompilesASymbolAndIsRemembered) {
+  const std::string path = Write(DoubleModel());
+  {
+    const auto session = *Session::Open(path, Config());
+    for (size_t size : {3, 4, 5, 6, 7}) {
+      const auto outputs = Run(*session, {Floats(std::vector<float>(size, 1))});
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      EXPECT_EQ((*outputs)[0].num_elements(), static_cast<int64_t>(size));
+    }
+    ASSERT_EQ(session->events().size(), 2u);
+    EXPECT_THAT(session->events()[1].reason, HasSubstr("'x'"));
+    ASSERT_EQ(session->events()[1].signature.symbols.size(), 1u);
+  }
+  // The next process knows at once, and compiles nothing.
+  const auto session = *Session::Open(path, Config());
+  ASSERT_TRUE(Run(*session, {Floats({1, 2, 3, 4, 5, 6, 7, 8, 9})}).ok());
+  ASSERT_EQ(session->events().size(), 1u);
+  EXPECT_TRUE(session->events()[0].hit);
+  EXPECT_EQ(session->events()[0].signature.symbols.size(), 1u);
+}
+
+TEST_F(SessionTest, PastTheLimitTheGeneralFormRuns) {
+  Options options;
+  options.recompile_limit = 2;
+  const auto session = *Session::Open(Write(DoubleModel(2)), Config(options));
+  // Zeros and ones would each need a specialisation.
+  const std::vector<Dims> shapes = {{2, 3}, {1, 3}, {0, 1}, {1, 1}, {5, 0}, {7, 9}};
+  for (const Dims& dims : shapes) {
+    const auto outputs = Run(*session, {*Tensor::Allocate(DType::kF32, dims)});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_EQ((*outputs)[0].dims(), dims);
+  }
+  EXPECT_EQ(session->events().size(), 3u);
+}
+
+TEST_F(SessionTest, UserDynamicExtentsNeedOneCompile) {
+  DimSpec dim;
+  dim.kind = DimSpec::Kind::kDynamic;
+  dim.name = "n";
+  Options options;
+  options.dynamic = {{"x", {dim}}};
+  const auto session = *Session::Open(Write(DoubleModel()), Config(options));
+  for (size_t size : {0, 1, 2, 17}) ASSERT_TRUE(Run(*session, {Floats(std::vector<float>(size, 1))}).ok()) << size;
+  EXPECT_EQ(session->events().size(), 1u);
+}
+
+TEST_F(SessionTest, WrongInputsNameTheInput) {
+  const auto session = *Session::Open(Write(DoubleModel()), Config());
+  EXPECT_THAT(std::string(Run(*session, {Tensor::Vector<double>({1})}).status().message()),
+              HasSubstr("input 'x' is f64[1], but the model takes f32"));
+  EXPECT_THAT(std::string(Run(*session, {}).status().message()), HasSubstr("input 'x' is missing"));
+}
+
+TEST_F(SessionTest, OverridableInitializers) {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  AddInput(*model.mutable_graph(), "x");
+  AddInput(*model.mutable_graph(), "w");
+  AddInitializer(*model.mutable_graph(), "w", {10, 20});
+  AddNode(*model.mutable_graph(), "Add", {"x", "w"}, {"y"});
+  AddOutput(*model.mutable_graph(), "y");
+  const auto session = *Session::Open(Write(model), Config());
+  EXPECT_THAT(Elements((*Run(*session, {Floats({1, 2})}))[0]), ElementsAre(11, 22));
+  EXPECT_THAT(Elements((*Run(*session, {Floats({1, 2}), Floats({3, 4})}))[0]), ElementsAre(4, 6));
+  EXPECT_THAT(Elements((*Run(*session, {Floats({1, 2})}))[0]), ElementsAre(11, 22));
+}
+
+TEST_F(SessionTest, ChangedModelsAreCompiledAgain) {
+  ::onnx::ModelProto model = DoubleModel();
+  const std::string path = Write(model);
+  ASSERT_TRUE(Run(**Session::Open(path, Config()), {Floats({1})}).ok());
+  model.mutable_graph()->mutable_node(0)->set_op_type("Mul");
+  Write(model);
+  const auto outputs = Run(**Session::Open(path, Config()), {Floats({3})});
+  EXPECT_THAT(Elements((*outputs)[0]), ElementsAre(9));
+}
+
+TEST_F(SessionTest, ManyThreads) {
+  const auto session = *Session::Open(Write(DoubleModel()), Config());
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 20; ++k) {
+        const auto outputs = Run(*session, {Floats(std::vector<float>(static_cast<size_t>(2 + (i + k) % 3), 1.5f))});
+        right += outputs.ok() && Elements((*outputs)[0])[0] == 3 && (*outputs)[0].num_elements() == 2 + (i + k) % 3;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 160);
+}
+
+TEST_F(SessionTest, UnsupportedOpsAreNamed) {
+  ::onnx::ModelProto model = DoubleModel();
+  AddNode(*model.mutable_graph(), "Frobnicate", {"y"}, {"z"}, "frob", "my.domain");
+  auto* import = model.add_opset_import();
+  import->set_domain("my.domain");
+  import->set_version(1);
+  AddNode(*model.mutable_graph(), "Defrobnicate", {"z"}, {"w"}, "defrob", "my.domain");
+  AddValue(model.mutable_graph()->add_output(), "w", {-1});
+  const auto session = *Session::Open(Write(model), Config());
+  const absl::Status status = Run(*session, {Floats({1})}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("frob"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("defrob"));
+}
+
+TEST_F(SessionTest, WithoutCacheNothingIsKept) {
+  Options options;
+  options.use_cache = false;
+  const auto session = *Session::Open(Write(DoubleModel()), Config(options));
+  ASSERT_TRUE(Run(*session, {Floats({1})}).ok());
+  EXPECT_EQ(cache_->GetStats().packages, 0);
+}
+
+TEST_F(SessionTest, PackagesRunWithoutTheModel) {
+  const auto session = *Session::Open(Write(DoubleModel()), Config());
+  const auto event = session->Prepare({{DType::kF32, {3}}});
+  ASSERT_TRUE(event.ok()) << event.status();
+  std::filesystem::copy(event->package, folder_ / "copy.tcc");
+  std::filesystem::remove(folder_ / "model.onnx");
+  const auto packaged = *Session::Open(folder_ / "copy.tcc", Config());
+  EXPECT_THAT(Elements((*Run(*packaged, {Floats({1, 2, 3})}))[0]), ElementsAre(2, 4, 6));
+  EXPECT_FALSE(Run(*packaged, {Floats({1, 2})}).ok());
+}
+
+TEST_F(SessionTest, ToPhaseStopsThere) {
+  Session::Config config = Config();
+  config.to_phase = Phase::kImport;
+  const auto session = *Session::Open(Write(DoubleModel()), config);
+  const auto event = session->Prepare({{DType::kF32, {3}}});
+  ASSERT_TRUE(event.ok()) << event.status();
+  ASSERT_TRUE(event->reply.has_value());
+  EXPECT_EQ(event->reply->phase_ms.back().first, "import");
+}
+
+TEST_F(SessionTest, OpenRefusesWhatIsNoModel) {
+  WriteFile(folder_ / "picture.onnx", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16));
+  EXPECT_THAT(std::string(Session::Open(folder_ / "picture.onnx", Config()).status().message()),
+              HasSubstr("picture.onnx: is not an ONNX file: it starts with a PNG signature"));
+  EXPECT_EQ(Session::Open(folder_ / "none.onnx", Config()).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+
+class WorkerPoolPeer {
+ public:
+  static void SetFault(WorkerPool& pool, const std::string& fault) { pool.fault_ = fault; }
+};
+
+namespace {
+
+class WorkerTest : public SessionTest {
+ protected:
+  CompileRequest Request() {
+    CompileRequest request;
+    request.model = Write(DoubleModel());
+    request.package = folder_ / "out.tcc";
+    return request;
+  }
+  int Reproducers() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      count += entry.path().filename().string().rfind("tcc-reproducer-", 0) == 0;
+    }
+    return count;
+  }
+};
+
+TEST_F(WorkerTest, ACrashIsAnErrorWithAReproducer) {
+  WorkerPoolPeer::SetFault(workers_, "crash");
+  const absl::Status status = workers_.Compile(Request()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("signal 6"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tcc-worker --request"));
+  EXPECT_EQ(Reproducers(), 1);
+  // The next compile gets a new worker.
+  WorkerPoolPeer::SetFault(workers_, "");
+  EXPECT_TRUE(workers_.Compile(Request()).ok());
+}
+
+TEST_F(WorkerTest, ATimeLimitEndsACompile) {
+  WorkerPoolPeer::SetFault(workers_, "hang");
+  CompileRequest request = Request();
+  request.options.compile_timeout_seconds = 0.05;
+  const absl::Status status = workers_.Compile(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  WorkerPoolPeer::SetFault(workers_, "");
+  EXPECT_TRUE(workers_.Compile(Request()).ok());
+}
+
+TEST_F(WorkerTest, NoWorkerIsAnError) {
+  WorkerPool none(WorkerPool::Options{"/nonexistent/tcc-worker", folder_.path()});
+  EXPECT_EQ(none.Compile(Request()).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(WorkerTest, ProgressNamesThePhases) {
+  std::vector<std::string> phases;
+  const auto reply = workers_.Compile(Request(), [&](Phase phase, int, int) {
+    if (phases.empty() || phases.back() != PhaseName(phase)) phases.emplace_back(PhaseName(phase));
+  });
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(phases, ElementsAre("load", "import", "simplify", "fuse", "codegen", "package"));
+}
+
+TEST_F(WorkerTest, SeveralThreadsCompileAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      CompileRequest request;
+      request.model = folder_ / "model.onnx";
+      request.package = folder_ / ("out" + std::to_string(i) + ".tcc");
+      good += workers_.Compile(request).ok();
+    });
+    if (i == 0) Write(DoubleModel());
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(good, 3);
+}
+
+// The public interface, with the process's own cache and workers.
+TEST(Api, LoadCompileCallExplain) {
+  TempFolder folder;
+  ::setenv("TCC_CACHE_DIR", (folder / "cache").c_str(), 1);
+  ::setenv("TCC_WORKER", TCC_TEST_WORKER, 1);
+  WriteFile(folder / "model.onnx", DoubleModel().SerializeAsString());
+  const absl::StatusOr<Callable> model =
+      Compile(Load(folder / "model.onnx"), {.mode = Mode::kReduceOverhead, .fullgraph = true});
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<std::vector<Tensor>> out = (*model)({Floats({1, 2})});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_THAT(Elements((*out)[0]), ElementsAre(2, 4));
+  EXPECT_EQ(model->inputs()[0].name, "x");
+  EXPECT_EQ(model->inputs()[0].type.dims, Dims({-1}));
+  EXPECT_THAT(model->output_names(), ElementsAre("y"));
+  const Explanation explanation = model->Explain();
+  ASSERT_EQ(explanation.graphs.size(), 1u);
+  EXPECT_THAT(explanation.graphs[0].inputs, ElementsAre("x: f32[2]"));
+  EXPECT_FALSE(explanation.graphs[0].kernels.empty());
+  // Memory of the caller.
+  float memory[2] = {};
+  const Tensor target = Tensor::Wrap(memory, DType::kF32, {2});
+  ASSERT_TRUE(model->Run({Floats({5, 6})}, {.outputs = {&target, 1}}).ok());
+  EXPECT_EQ(memory[1], 12);
+
+  EXPECT_EQ(Compile(Load(folder / "none.onnx")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Callable()({}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace tcc
