@@ -14,6 +14,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/signature_of.h"
+#include "compiler/specialize.h"
 #include "compiler/version.h"
 #include "frontend/onnx/import/Import.h"
 #include "frontend/onnx/program/Check.h"
@@ -124,27 +125,52 @@ class Compilation {
       TCC_RETURN_IF_ERROR(Flatten(value, &options.constants[name]));
     }
     std::set<std::string> value_inputs;
-    absl::Status first = TryImport(options, &value_inputs);
-    if (first.ok()) return first;
-    // Where the model's structure depends on small inputs, their values are part of the specialisation. One such input
-    // may hide the next.
+    std::set<unsigned> static_symbols;
+    const absl::Status first = TryImport(options, &value_inputs, &static_symbols);
+    // Where the model's structure depends on small inputs or on extents, their values are part of the specialisation.
+    // One of them may hide the next.
     absl::Status status = first;
-    while (!status.ok() && !value_inputs.empty()) {
-      bool added = false;
-      for (InputSpec& input : options.signature.inputs) {
-        const auto values = request_.small_values.find(input.name);
-        if (!value_inputs.count(input.name) || values == request_.small_values.end()) continue;
-        if (input.absent || input.values) continue;
-        for (Extent& extent : input.dims) extent = Extent::Constant(static_cast<int64_t>(values->second.size()));
-        input.values = values->second;
-        added = true;
+    std::vector<int64_t> symbol_values = request_.symbol_values;
+    while (!status.ok()) {
+      if (!FixValues(value_inputs, &options.signature) &&
+          !FixExtents(static_symbols, &symbol_values, &options.signature)) {
+        return first;
       }
-      if (!added) return first;
       value_inputs.clear();
-      status = TryImport(options, &value_inputs);
+      static_symbols.clear();
+      status = TryImport(options, &value_inputs, &static_symbols);
     }
     request_.signature = options.signature;
-    return status;
+    return absl::OkStatus();
+  }
+
+  // False where nothing changed.
+  bool FixValues(const std::set<std::string>& names, Signature* signature) const {
+    bool changed = false;
+    for (InputSpec& input : signature->inputs) {
+      const auto values = request_.small_values.find(input.name);
+      if (!names.count(input.name) || values == request_.small_values.end() || input.absent || input.values) continue;
+      for (Extent& extent : input.dims) extent = Extent::Constant(static_cast<int64_t>(values->second.size()));
+      input.values = values->second;
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool FixExtents(const std::set<unsigned>& symbols, std::vector<int64_t>* values, Signature* signature) {
+    std::map<int32_t, int64_t> fixed;
+    std::vector<int64_t> rest;
+    for (size_t i = 0; i < values->size(); ++i) {
+      if (symbols.count(static_cast<unsigned>(i))) {
+        fixed[static_cast<int32_t>(i)] = (*values)[i];
+      } else {
+        rest.push_back((*values)[i]);
+      }
+    }
+    if (fixed.empty()) return false;
+    FixSymbols(fixed, signature);
+    *values = std::move(rest);
+    return true;
   }
 
   static absl::Status Flatten(const onnx::Value& value, std::vector<Tensor>* tensors) {
@@ -156,12 +182,13 @@ class Compilation {
     return absl::OkStatus();
   }
 
-  absl::Status TryImport(const onnx::ImportOptions& options, std::set<std::string>* value_inputs) {
+  absl::Status TryImport(const onnx::ImportOptions& options, std::set<std::string>* value_inputs,
+                         std::set<unsigned>* static_symbols) {
     module_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
     DiagnosticCollector diagnostics(context_.get());
-    auto module = onnx::importModel(*program_, options, context_.get(), value_inputs);
+    auto module = onnx::importModel(*program_, options, context_.get(), value_inputs, static_symbols);
     if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
     module_ = *std::move(module);
     if (Emits("import")) EmitModule("import");

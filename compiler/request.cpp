@@ -62,6 +62,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"options", OptionsToJson(request.options)},
           {"signature", SignatureToJson(request.signature)},
           {"small_values", request.small_values},
+          {"symbol_values", request.symbol_values},
           {"constants", request.constants},
           {"package", request.package},
           {"constant_store", request.constant_store},
@@ -76,6 +77,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     TCC_ASSIGN_OR_RETURN(request.options, OptionsFromJson(json.at("options")));
     TCC_ASSIGN_OR_RETURN(request.signature, ReadSignature(json.at("signature")));
     request.small_values = json.at("small_values").get<std::map<std::string, std::vector<int64_t>>>();
+    request.symbol_values = json.at("symbol_values").get<std::vector<int64_t>>();
     request.constants = json.at("constants").get<std::map<std::string, std::string>>();
     request.package = json.at("package").get<std::string>();
     request.constant_store = json.at("constant_store").get<std::string>();

@@ -38,6 +38,8 @@ struct CompileRequest {
   Signature signature;
   // Elements of small integer inputs, to specialise on as well should the import need them.
   std::map<std::string, std::vector<int64_t>> small_values;
+  // The extents that the symbols stand for in the call at hand, likewise.
+  std::vector<int64_t> symbol_values;
   // Inputs that are constants: files with a TensorProto, SequenceProto or OptionalProto.
   std::map<std::string, std::string> constants;
   // Where the package goes (empty: none is written), and large constants.

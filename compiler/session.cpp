@@ -88,6 +88,36 @@ std::map<std::string, std::vector<int64_t>> SmallValues(const std::vector<Declar
   return values;
 }
 
+// Values of the symbols of a signature in a call.
+std::vector<int64_t> SymbolValues(const Signature& signature, const CallTypes& types) {
+  std::vector<int64_t> values(signature.symbols.size(), -1);
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const InputSpec& input = signature.inputs[i];
+    for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+      if (input.dims[axis].symbol >= 0) values[static_cast<size_t>(input.dims[axis].symbol)] = types[i].dims[axis];
+    }
+  }
+  return values;
+}
+
+// Fixes in `signature` what `compiled`, which was asked for by the same signature, had to fix.
+void Narrow(const Signature& compiled, const CallTypes& types,
+            const std::map<std::string, std::vector<int64_t>>& values, Signature* signature) {
+  std::map<int32_t, int64_t> fixed;
+  const std::vector<int64_t> symbol_values = SymbolValues(*signature, types);
+  for (size_t i = 0; i < std::min(compiled.inputs.size(), signature->inputs.size()); ++i) {
+    InputSpec& input = signature->inputs[i];
+    const InputSpec& other = compiled.inputs[i];
+    for (size_t axis = 0; axis < std::min(input.dims.size(), other.dims.size()); ++axis) {
+      const int32_t symbol = input.dims[axis].symbol;
+      if (symbol >= 0 && other.dims[axis].symbol < 0) fixed[symbol] = symbol_values[static_cast<size_t>(symbol)];
+    }
+    const auto it = values.find(input.name);
+    if (other.values && it != values.end() && !input.absent) input.values = it->second;
+  }
+  FixSymbols(fixed, signature);
+}
+
 }  // namespace
 
 // One specialisation, ready to run.
@@ -231,24 +261,22 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
     }
     const std::map<std::string, std::vector<int64_t>> values = SmallValues(policy_.inputs(), inputs);
     TCC_ASSIGN_OR_RETURN(Signature signature, policy_.Specialize(types, general));
-    absl::StatusOr<std::shared_ptr<const Package>> got = GetPackage(signature, values, event);
+    absl::StatusOr<std::shared_ptr<const Package>> got = GetPackage(signature, types, values, event);
     if (!got.ok() && general) {
       // Some models have no general form; what is asked for right now may still have one.
       TCC_ASSIGN_OR_RETURN(signature, policy_.Specialize(types));
-      got = GetPackage(signature, values, event);
+      got = GetPackage(signature, types, values, event);
     }
     if (!got.ok()) return got.status();
     package = *std::move(got);
-    std::vector<int64_t> symbols;
-    if (!inputs.empty() && config_.to_phase == Phase::kPackage) {
+    if (package != nullptr && !inputs.empty()) {
       std::vector<Tensor> padded(inputs.begin(), inputs.end());
       padded.resize(policy_.inputs().size());
+      std::vector<int64_t> symbols;
       if (!CheckGuards(package->signature(0), padded, &symbols).ok()) {
-        // The model's structure depends on the values of small inputs, and the entry was compiled for others.
-        for (InputSpec& spec : signature.inputs) {
-          if (const auto it = values.find(spec.name); it != values.end() && !spec.absent) spec.values = it->second;
-        }
-        TCC_ASSIGN_OR_RETURN(package, GetPackage(signature, {}, event));
+        // The model's structure depends on values or extents that the entry under this key was compiled for others of.
+        Narrow(package->signature(0), types, values, &signature);
+        TCC_ASSIGN_OR_RETURN(package, GetPackage(signature, types, values, event));
       }
     }
     if (package == nullptr) return std::shared_ptr<Variant>();  // stopped at an earlier phase
@@ -303,13 +331,15 @@ absl::StatusOr<std::string> Session::ModelKey() {
 }
 
 absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
-    const Signature& signature, std::map<std::string, std::vector<int64_t>> small_values, CompileEvent* event) {
+    const Signature& signature, const CallTypes& types, const std::map<std::string, std::vector<int64_t>>& small_values,
+    CompileEvent* event) {
   const auto start = std::chrono::steady_clock::now();
   CompileRequest request;
   request.model = path_;
   request.options = config_.options;
   request.signature = signature;
-  request.small_values = std::move(small_values);
+  request.small_values = small_values;
+  request.symbol_values = SymbolValues(signature, types);
   request.constants = config_.constants;
   request.to_phase = config_.to_phase;
   request.emit = config_.emit;

@@ -78,9 +78,9 @@ class Session {
   absl::StatusOr<std::shared_ptr<Variant>> Add(absl::Span<const Tensor> inputs);
   absl::StatusOr<std::shared_ptr<Variant>> Obtain(const CallTypes& types, absl::Span<const Tensor> inputs,
                                                   const std::string& reason, CompileEvent* event);
-  absl::StatusOr<std::shared_ptr<const Package>> GetPackage(const Signature& signature,
-                                                            std::map<std::string, std::vector<int64_t>> small_values,
-                                                            CompileEvent* event);
+  absl::StatusOr<std::shared_ptr<const Package>> GetPackage(
+      const Signature& signature, const CallTypes& types,
+      const std::map<std::string, std::vector<int64_t>>& small_values, CompileEvent* event);
   absl::StatusOr<std::string> ModelKey();
   std::string TargetKey() const;
   ArtifactCache& cache() const;

@@ -185,4 +185,22 @@ void ShapePolicy::MarkDynamic(const DynamicExtents& extents) {
   }
 }
 
+void FixSymbols(const std::map<int32_t, int64_t>& values, Signature* signature) {
+  std::vector<int32_t> renumbered;
+  std::vector<Symbol> kept;
+  for (size_t i = 0; i < signature->symbols.size(); ++i) {
+    renumbered.push_back(static_cast<int32_t>(kept.size()));
+    if (!values.count(static_cast<int32_t>(i))) kept.push_back(signature->symbols[i]);
+  }
+  for (InputSpec& input : signature->inputs) {
+    for (Extent& extent : input.dims) {
+      if (extent.symbol < 0) continue;
+      const auto it = values.find(extent.symbol);
+      extent = it != values.end() ? Extent::Constant(it->second)
+                                  : Extent::Of(renumbered[static_cast<size_t>(extent.symbol)]);
+    }
+  }
+  signature->symbols = std::move(kept);
+}
+
 }  // namespace tcc

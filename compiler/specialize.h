@@ -68,4 +68,7 @@ class ShapePolicy {
   std::set<std::pair<size_t, int>> dynamic_;
 };
 
+// Makes the extents of these symbols numbers, and renumbers the others.
+void FixSymbols(const std::map<int32_t, int64_t>& values, Signature* signature);
+
 }  // namespace tcc
