@@ -2,10 +2,10 @@
 #include "frontend/onnx/import/Emitter.h"
 
 #include "ir/ElementTypes.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -279,7 +279,8 @@ Value Emitter::binary(StringRef op, Value a, Value b) {
 
 Value Emitter::compare(Value a, Value b, ir::Predicate predicate) {
   check(elementType(a) == elementType(b), "operands have different element types");
-  return create("tcc.compare", broadcast({a, b}), attr("predicate", ir::PredicateAttr::get(context(), predicate))).front();
+  return create("tcc.compare", broadcast({a, b}), attr("predicate", ir::PredicateAttr::get(context(), predicate)))
+      .front();
 }
 
 Value Emitter::select(Value condition, Value a, Value b) {

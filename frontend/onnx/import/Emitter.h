@@ -61,16 +61,15 @@ public:
   static int64_t rank(mlir::Value v) { return type(v).getRank(); }
   static Exprs extents(mlir::Value v) { return ir::getExtents(v.getType()); }
   static mlir::AffineExpr extent(mlir::Value v, int64_t axis) { return ir::getExtent(v.getType(), axis); }
-  static std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) {
-    return ir::getConstant(extent(v, axis));
-  }
+  static std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) { return ir::getConstant(extent(v, axis)); }
   /// The extent as a number, or a failure that says what needs it.
   int64_t requireExtent(mlir::Value v, int64_t axis, llvm::StringRef what) const;
   /// A negative axis counts from the end; out of [-rank, rank) is a failure.
   int64_t normalizeAxis(int64_t axis, int64_t rank) const;
   Ints normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank) const;
   std::pair<int64_t, int64_t> range(mlir::AffineExpr e) const;
-  /// Product of extents divided by another product, cancelling common factors; exact division is the caller's knowledge.
+  /// Product of extents divided by another product, cancelling common factors; exact division is the caller's
+  /// knowledge.
   mlir::AffineExpr divideProducts(llvm::ArrayRef<mlir::AffineExpr> numerator,
                                   llvm::ArrayRef<mlir::AffineExpr> denominator) const;
   /// An extent that only the run finds out.
@@ -78,7 +77,9 @@ public:
   mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Type elementType) const {
     return ir::makeTensorType(extents, elementType);
   }
-  mlir::RankedTensorType scalarType(mlir::Type elementType) const { return mlir::RankedTensorType::get({}, elementType); }
+  mlir::RankedTensorType scalarType(mlir::Type elementType) const {
+    return mlir::RankedTensorType::get({}, elementType);
+  }
   mlir::Type i64Type() const { return builder.getI64Type(); }
   mlir::Type i1Type() const { return builder.getI1Type(); }
   mlir::Type f32Type() const { return builder.getF32Type(); }
@@ -90,7 +91,9 @@ public:
   mlir::NamedAttribute i64(llvm::StringRef name, int64_t value) const {
     return attr(name, builder.getI64IntegerAttr(value));
   }
-  mlir::NamedAttribute f64(llvm::StringRef name, double value) const { return attr(name, builder.getF64FloatAttr(value)); }
+  mlir::NamedAttribute f64(llvm::StringRef name, double value) const {
+    return attr(name, builder.getF64FloatAttr(value));
+  }
   mlir::NamedAttribute flag(llvm::StringRef name, bool value) const { return attr(name, builder.getBoolAttr(value)); }
   mlir::NamedAttribute str(llvm::StringRef name, llvm::StringRef value) const {
     return attr(name, builder.getStringAttr(value));
@@ -104,7 +107,8 @@ public:
   mlir::NamedAttribute extentsAttr(llvm::StringRef name, llvm::ArrayRef<mlir::AffineExpr> values) const;
 
   //===--- Creation ---===//
-  /// Creates an op, or what it folds to. Without `types` they are inferred. Failing inference or verification fails the node.
+  /// Creates an op, or what it folds to. Without `types` they are inferred. Failing inference or verification fails the
+  /// node.
   Values create(llvm::StringRef name, mlir::ValueRange operands, Attrs attributes, mlir::TypeRange types = {});
   template <typename OpT>
   mlir::Value emit(mlir::ValueRange operands, Attrs attributes = {}, mlir::TypeRange types = {}) {
@@ -121,7 +125,9 @@ public:
   mlir::Value scalar(mlir::Type elementType, double value);
   mlir::Value scalarInt(mlir::Type elementType, int64_t value);
   mlir::Value like(mlir::Value v, double value) { return scalar(elementType(v), value); }
-  mlir::Value full(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Value scalar) { return broadcastTo(scalar, extents); }
+  mlir::Value full(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Value scalar) {
+    return broadcastTo(scalar, extents);
+  }
   mlir::Value vectorI64(llvm::ArrayRef<int64_t> values);
   mlir::Value vectorF(llvm::ArrayRef<double> values, mlir::Type elementType);
   mlir::Value tensor(const Tensor &value);
@@ -145,13 +151,9 @@ public:
   /// Common extents of several lists. Where only the run can tell an extent, it is a fresh symbol and `shape` gets the
   /// tensor that computes all of them.
   Exprs joinExtents(llvm::ArrayRef<Exprs> lists, mlir::Value &shape);
-  template <typename OpT>
-  mlir::Value unary(mlir::Value x) {
-    return emit<OpT>(x);
-  }
+  template <typename OpT> mlir::Value unary(mlir::Value x) { return emit<OpT>(x); }
   mlir::Value binary(llvm::StringRef op, mlir::Value a, mlir::Value b);
-  template <typename OpT>
-  mlir::Value binary(mlir::Value a, mlir::Value b) {
+  template <typename OpT> mlir::Value binary(mlir::Value a, mlir::Value b) {
     return binary(OpT::getOperationName(), a, b);
   }
   mlir::Value add(mlir::Value a, mlir::Value b) { return binary("tcc.add", a, b); }

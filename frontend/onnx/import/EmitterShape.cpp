@@ -150,7 +150,8 @@ Value Emitter::slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<int64_t> ste
   bool whole = llvm::equal(extents(x), target) && llvm::all_of(steps, [](int64_t s) { return s == 1; });
   if (whole)
     return x;
-  return emit<ir::SliceOp>(x, {extentsAttr("starts", starts), i64s("steps", steps)}, tensorType(target, elementType(x)));
+  return emit<ir::SliceOp>(x, {extentsAttr("starts", starts), i64s("steps", steps)},
+                           tensorType(target, elementType(x)));
 }
 
 Value Emitter::sliceAxis(Value x, int64_t axis, AffineExpr start, AffineExpr size, int64_t step) {
@@ -176,10 +177,10 @@ Value Emitter::pad(Value x, Value fill, ArrayRef<AffineExpr> low, ArrayRef<Affin
   Values operands{x};
   if (fill)
     operands.push_back(fill);
-  return emit<ir::PadOp>(operands,
-                         {extentsAttr("low", low), extentsAttr("high", high),
-                          attr("mode", ir::PadModeAttr::get(context(), mode))},
-                         tensorType(target, elementType(x)));
+  return emit<ir::PadOp>(
+      operands,
+      {extentsAttr("low", low), extentsAttr("high", high), attr("mode", ir::PadModeAttr::get(context(), mode))},
+      tensorType(target, elementType(x)));
 }
 
 Value Emitter::iota(ArrayRef<AffineExpr> target, int64_t axis, Type elementType) {

@@ -5,11 +5,11 @@
 #include "frontend/onnx/import/Registry.h"
 #include "frontend/onnx/program/Program.h"
 #include "ir/ElementTypes.h"
-#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "onnx/onnx-ml.pb.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -18,8 +18,7 @@ namespace tcc::onnx {
 namespace {
 class ModelImporter {
 public:
-  ModelImporter(const Program &program, const ImportOptions &options, MLIRContext *context,
-                const Needs &needs)
+  ModelImporter(const Program &program, const ImportOptions &options, MLIRContext *context, const Needs &needs)
       : program(program), options(options), context(context), needs(needs), builder(context),
         loc(UnknownLoc::get(context)) {}
 
@@ -54,8 +53,8 @@ void ModelImporter::findUnsupported(const ::onnx::GraphProto &body) {
     std::string domain(canonicalDomain(node.domain()));
     int64_t version = program.opsetVersion(node);
     if (!findConversion(domain, node.op_type(), version)) {
-      std::string text = (domain.empty() ? "ai.onnx" : domain) + "." + node.op_type() + " (op set " +
-                         std::to_string(version) + ")";
+      std::string text =
+          (domain.empty() ? "ai.onnx" : domain) + "." + node.op_type() + " (op set " + std::to_string(version) + ")";
       if (int64_t first = firstSupportedOpset(domain, node.op_type()))
         text += ", supported from op set " + std::to_string(first) + " on";
       unsupported.emplace_back(std::move(text), nodeLocation(node, context));
@@ -266,8 +265,7 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
 }
 
 FailureOr<OwningOpRef<ModuleOp>> importModel(const Program &program, const ImportOptions &options, MLIRContext *context,
-                                             std::set<std::string> *valueInputs,
-                                             std::set<unsigned> *staticSymbols) {
+                                             std::set<std::string> *valueInputs, std::set<unsigned> *staticSymbols) {
   try {
     return ModelImporter(program, options, context, {valueInputs, staticSymbols}).run();
   } catch (const ConversionFailure &) {

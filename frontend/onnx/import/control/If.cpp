@@ -46,7 +46,8 @@ void convertIf(NodeBuilder &b) {
     return;
   }
   unsigned before = ir::getSymbols(b.function).size();
-  // The result types follow from the regions, so these are filled in an op without results, which the real one replaces.
+  // The result types follow from the regions, so these are filled in an op without results, which the real one
+  // replaces.
   OperationState shellState(b.loc, ir::IfOp::getOperationName(), condition, {}, {});
   shellState.addRegion();
   shellState.addRegion();

@@ -38,7 +38,8 @@ static void unroll(NodeBuilder &b, Value tripCount, Value condition) {
                                 condition ? Item(condition) : Item(b.scalarInt(b.i1Type(), 1))};
     llvm::append_range(arguments, carried);
     std::vector<Item> results = b.graph.importSubgraph(body, b.builder, arguments, b);
-    b.check(results.size() == 1 + b.numOutputs() && results[0].kind == Item::Kind::Tensor, "the body returns too few values");
+    b.check(results.size() == 1 + b.numOutputs() && results[0].kind == Item::Kind::Tensor,
+            "the body returns too few values");
     condition = b.reshape(results[0].tensor, ArrayRef<int64_t>{});
     carried.assign(results.begin() + 1, results.begin() + 1 + carriedCount);
     for (size_t k = 0; k < scans.size(); ++k) {
@@ -77,20 +78,21 @@ void convertLoop(NodeBuilder &b) {
     initial.push_back(b.input(i + 2));
   }
   const ::onnx::GraphProto &body = b.graphAttr("body");
-  Values results = buildLoop(b, tripCount, condition, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
-    Emitter emitter(inner, b.loc, b.function);
-    std::vector<Item> arguments{Item(iteration), Item(emitter.scalarInt(b.i1Type(), 1))};
-    for (Value v : carried)
-      arguments.push_back(Item(v));
-    Values yielded;
-    for (const Item &item : b.graph.importSubgraph(body, inner, arguments, b)) {
-      b.check(item.kind == Item::Kind::Tensor, "the body returns a sequence or optional, which is not supported");
-      yielded.push_back(item.tensor);
-    }
-    b.check(!yielded.empty() && b.isBool(yielded[0]), "the body must return a bool condition first");
-    yielded[0] = emitter.reshape(yielded[0], ArrayRef<int64_t>{});
-    return yielded;
-  });
+  Values results =
+      buildLoop(b, tripCount, condition, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
+        Emitter emitter(inner, b.loc, b.function);
+        std::vector<Item> arguments{Item(iteration), Item(emitter.scalarInt(b.i1Type(), 1))};
+        for (Value v : carried)
+          arguments.push_back(Item(v));
+        Values yielded;
+        for (const Item &item : b.graph.importSubgraph(body, inner, arguments, b)) {
+          b.check(item.kind == Item::Kind::Tensor, "the body returns a sequence or optional, which is not supported");
+          yielded.push_back(item.tensor);
+        }
+        b.check(!yielded.empty() && b.isBool(yielded[0]), "the body must return a bool condition first");
+        yielded[0] = emitter.reshape(yielded[0], ArrayRef<int64_t>{});
+        return yielded;
+      });
   for (size_t i = 0; i < std::min(results.size(), b.numOutputs()); ++i)
     b.result(i, Item(results[i]));
 }

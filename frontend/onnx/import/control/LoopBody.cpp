@@ -45,7 +45,8 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
     for (auto [i, v] : llvm::enumerate(initial)) {
       Value next = yielded[i + 1];
       b.check(b.elementType(next) == b.elementType(v), "carried value " + Twine(i) + " changes its element type");
-      b.check(b.rank(next) == b.rank(v), "carried value " + Twine(i) + " changes its rank from one iteration to the next");
+      b.check(b.rank(next) == b.rank(v),
+              "carried value " + Twine(i) + " changes its rank from one iteration to the next");
       for (int64_t axis = 0; axis < b.rank(v); ++axis) {
         if (varies[i][axis] || b.extent(next, axis) == b.extent(carried[i], axis))
           continue;
@@ -79,8 +80,8 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
     if (condition)
       state.operands.push_back(condition);
     llvm::append_range(state.operands, initial);
-    state.addAttribute("operandSegmentSizes", b.builder.getDenseI32ArrayAttr(
-                                                  {tripCount ? 1 : 0, condition ? 1 : 0, int32_t(initial.size())}));
+    state.addAttribute("operandSegmentSizes",
+                       b.builder.getDenseI32ArrayAttr({tripCount ? 1 : 0, condition ? 1 : 0, int32_t(initial.size())}));
     state.addRegion()->takeBody(shell->getRegion(0));
     shell->erase();
     return Values(b.builder.create(state)->getResults());

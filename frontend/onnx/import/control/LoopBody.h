@@ -5,9 +5,9 @@
 
 namespace tcc::onnx {
 
-/// A loop under construction. `body` gets the builder inside the region, the iteration and the carried values, and returns the
-/// next condition, the next carried values and one element per scan output. It is called again where an extent of a
-/// carried value turns out to change from one iteration to the next.
+/// A loop under construction. `body` gets the builder inside the region, the iteration and the carried values, and
+/// returns the next condition, the next carried values and one element per scan output. It is called again where an
+/// extent of a carried value turns out to change from one iteration to the next.
 using LoopBody = llvm::function_ref<Values(mlir::OpBuilder &, mlir::Value iteration, mlir::ValueRange carried)>;
 
 /// Results: final carried values, then scan outputs. A null trip count or condition is an absent one.

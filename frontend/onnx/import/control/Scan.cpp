@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Scan.html: a loop over slices of its inputs. Op set 8 had a batch axis, which is not supported.
+// https://onnx.ai/onnx/operators/onnx__Scan.html: a loop over slices of its inputs. Op set 8 had a batch axis, which is
+// not supported.
 #include "frontend/onnx/import/Conversions.h"
 #include "frontend/onnx/import/GraphImporter.h"
 #include "frontend/onnx/import/control/LoopBody.h"
@@ -10,7 +11,8 @@ namespace tcc::onnx {
 
 void convertScanLoop(NodeBuilder &b) {
   int64_t scanInputs = b.requiredInt("num_scan_inputs");
-  b.check(scanInputs >= 1 && scanInputs <= static_cast<int64_t>(b.numInputs()), "attribute 'num_scan_inputs' is out of range");
+  b.check(scanInputs >= 1 && scanInputs <= static_cast<int64_t>(b.numInputs()),
+          "attribute 'num_scan_inputs' is out of range");
   size_t states = b.numInputs() - scanInputs;
   b.check(b.numOutputs() >= states, "has fewer outputs than states");
   size_t scanOutputs = b.numOutputs() - states;
@@ -20,7 +22,8 @@ void convertScanLoop(NodeBuilder &b) {
     return values;
   };
   Ints inputAxes = list("scan_input_axes", scanInputs), inputDirections = list("scan_input_directions", scanInputs);
-  Ints outputAxes = list("scan_output_axes", scanOutputs), outputDirections = list("scan_output_directions", scanOutputs);
+  Ints outputAxes = list("scan_output_axes", scanOutputs),
+       outputDirections = list("scan_output_directions", scanOutputs);
   Values initial, scanned;
   for (size_t i = 0; i < states; ++i)
     initial.push_back(b.input(i));

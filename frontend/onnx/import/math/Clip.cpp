@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Clip.html: min(max(x, low), high); both bounds optional, attributes before op set 11.
+// https://onnx.ai/onnx/operators/onnx__Clip.html: min(max(x, low), high); both bounds optional, attributes before op
+// set 11.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
-// Inference: the identity, and a mask of ones. With training_mode true and a ratio other than 0 it draws random numbers.
+// Inference: the identity, and a mask of ones. With training_mode true and a ratio other than 0 it draws random
+// numbers.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Einsum.html: operands contracted one after another, each a batched matrix product.
+// https://onnx.ai/onnx/operators/onnx__Einsum.html: operands contracted one after another, each a batched matrix
+// product.
 #include "frontend/onnx/import/Conversions.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -127,8 +128,8 @@ void convertEinsum(NodeBuilder &b) {
   bool explicitOutput = StringRef(equation).contains("->");
   SmallVector<StringRef> texts;
   left.split(texts, ',');
-  b.check(texts.size() == b.numInputs() && !texts.empty(), "the equation has " + Twine(texts.size()) + " operands, the node " +
-                                                               Twine(b.numInputs()));
+  b.check(texts.size() == b.numInputs() && !texts.empty(),
+          "the equation has " + Twine(texts.size()) + " operands, the node " + Twine(b.numInputs()));
   SmallVector<Term> terms;
   Ints order; // labels in order of appearance
   llvm::SmallDenseMap<int64_t, int> uses;

@@ -16,7 +16,8 @@ static void dft(NodeBuilder &b, int64_t axis) {
   AffineExpr length = target[axis];
   // One-sided: half of the spectrum out, or (inverse) half of it in.
   if (onesided)
-    target[axis] = inverse ? (b.has(1) ? length : ir::simplifyExtent((length - 1) * 2)) : ir::simplifyExtent(length.floorDiv(2) + 1);
+    target[axis] = inverse ? (b.has(1) ? length : ir::simplifyExtent((length - 1) * 2))
+                           : ir::simplifyExtent(length.floorDiv(2) + 1);
   target.back() = b.expr(onesided && inverse ? 1 : 2);
   Value lengthValue = b.has(1) ? b.extentsTensor(length, /*scalar=*/true) : Value();
   b.result(b.libraryOne("dft", {x, lengthValue},
@@ -39,8 +40,7 @@ void convertSTFT(NodeBuilder &b) {
   AffineExpr frames = ir::simplifyExtent((b.extent(signal, 1) - length).floorDiv(step) + 1);
   Exprs target{b.extent(signal, 0), frames, b.expr(onesided ? length / 2 + 1 : length), b.expr(2)};
   b.result(b.libraryOne("stft", {signal, b.scalarInt(b.i64Type(), step), window, b.scalarInt(b.i64Type(), length)},
-                        b.i64("onesided", onesided),
-                        b.tensorType(target, b.elementType(signal))));
+                        b.i64("onesided", onesided), b.tensorType(target, b.elementType(signal))));
 }
 
 } // namespace tcc::onnx

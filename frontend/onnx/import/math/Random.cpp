@@ -36,8 +36,7 @@ void convertRandomNormalLike(NodeBuilder &b) { random(b, true, b.extents(b.input
 
 void convertBernoulli(NodeBuilder &b) {
   Value x = b.input(0);
-  b.result(b.libraryOne("bernoulli", {x}, seed(b),
-                        b.tensorType(b.extents(x), b.dtypeAttr("dtype", b.elementType(x)))));
+  b.result(b.libraryOne("bernoulli", {x}, seed(b), b.tensorType(b.extents(x), b.dtypeAttr("dtype", b.elementType(x)))));
 }
 
 void convertMultinomial(NodeBuilder &b) {

@@ -20,10 +20,10 @@ void convertStringSplit(NodeBuilder &b) {
   Value x = b.input(0);
   Exprs counts = b.extents(x), parts = counts;
   parts.push_back(b.freshExtent("parts"));
-  Values results = b.library(
-      "string_split", {x},
-      {b.str("delimiter", b.stringAttr("delimiter", "")), b.i64("maxsplit", b.intAttr("maxsplit", -1))},
-      {b.tensorType(parts, b.elementType(x)), b.tensorType(counts, b.i64Type())});
+  Values results =
+      b.library("string_split", {x},
+                {b.str("delimiter", b.stringAttr("delimiter", "")), b.i64("maxsplit", b.intAttr("maxsplit", -1))},
+                {b.tensorType(parts, b.elementType(x)), b.tensorType(counts, b.i64Type())});
   for (size_t i = 0; i < std::min<size_t>(2, b.numOutputs()); ++i)
     b.result(i, results[i]);
 }

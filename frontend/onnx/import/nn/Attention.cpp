@@ -1,5 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Attention.html: becomes tcc.attention; written out where the scores themselves are asked for
-// or capped.
+// https://onnx.ai/onnx/operators/onnx__Attention.html: becomes tcc.attention; written out where the scores themselves
+// are asked for or capped.
 #include "frontend/onnx/import/Conversions.h"
 
 #include <cmath>
@@ -114,7 +114,8 @@ void convertAttention(NodeBuilder &b) {
     mask.restrict(b, b.compare(b.iota(row, 3, i64), perBatch, ir::Predicate::Lt));
   }
 
-  double scale = b.hasAttr("scale") ? b.floatAttr("scale", 1) : 1 / std::sqrt(double(b.requireExtent(q, 3, "the scale")));
+  double scale =
+      b.hasAttr("scale") ? b.floatAttr("scale", 1) : 1 / std::sqrt(double(b.requireExtent(q, 3, "the scale")));
   double softcap = b.floatAttr("softcap", 0);
   Value y;
   if (softcap == 0 && !b.wants(3)) {

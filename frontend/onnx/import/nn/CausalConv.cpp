@@ -15,8 +15,9 @@ void convertCausalConvWithState(NodeBuilder &b) {
     padded = b.concat({state, x}, 2);
   else
     padded = b.pad(x, {}, b.exprs({0, 0, past}), b.exprs({0, 0, 0}));
-  Value y = b.emit<ir::ConvOp>({padded, w}, {b.i64s("strides", {1}), b.i64s("padding_low", {0}), b.i64s("padding_high", {0}),
-                                             b.i64s("dilations", {1}), b.i64("groups", channels)});
+  Value y =
+      b.emit<ir::ConvOp>({padded, w}, {b.i64s("strides", {1}), b.i64s("padding_low", {0}), b.i64s("padding_high", {0}),
+                                       b.i64s("dilations", {1}), b.i64("groups", channels)});
   if (Value bias = b.optionalInput(2))
     y = b.add(y, perChannel(b, bias, 3));
   std::string activation = b.stringAttr("activation", "none");

@@ -17,10 +17,11 @@ static Value convolve(NodeBuilder &b, Value x, Value w, Value fill = {}) {
   Window window = readWindow(b, x, kernel, fill);
   int64_t groups = b.intAttr("group", 1);
   b.check(groups > 0, "attribute 'group' must be positive");
-  std::optional<int64_t> channels = b.constantExtent(x, 1), perGroup = b.constantExtent(w, 1), out = b.constantExtent(w, 0);
+  std::optional<int64_t> channels = b.constantExtent(x, 1), perGroup = b.constantExtent(w, 1),
+                         out = b.constantExtent(w, 0);
   if (channels && perGroup)
-    b.check(*channels == *perGroup * groups, "the input has " + Twine(*channels) + " channels, the weights want " +
-                                                 Twine(*perGroup * groups));
+    b.check(*channels == *perGroup * groups,
+            "the input has " + Twine(*channels) + " channels, the weights want " + Twine(*perGroup * groups));
   if (out)
     b.check(*out % groups == 0, "the output channels are no multiple of attribute 'group'");
   SmallVector<NamedAttribute> attrs = windowAttrs(b, window, /*withKernel=*/false);

@@ -18,7 +18,8 @@ void convertConvTranspose(NodeBuilder &b) {
   std::optional<Ints> outputShape = b.intsAttr("output_shape");
   if (outputShape && outputShape->size() == spatial + 2)
     outputShape->erase(outputShape->begin(), outputShape->begin() + 2);
-  b.check(!outputShape || outputShape->size() == spatial, "attribute 'output_shape' must have an entry per spatial axis");
+  b.check(!outputShape || outputShape->size() == spatial,
+          "attribute 'output_shape' must have an entry per spatial axis");
   bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
   b.check(same || autoPad == "NOTSET" || autoPad == "VALID", "attribute 'auto_pad' is '" + autoPad + "'");
   if (outputShape || same) {

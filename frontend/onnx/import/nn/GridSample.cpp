@@ -13,7 +13,8 @@ static void gridSample(NodeBuilder &b, StringRef linear, StringRef cubic) {
   else if (mode == cubic)
     kind = ir::GridMode::Cubic;
   else
-    b.check(mode == "nearest", "attribute 'mode' must be " + linear + ", nearest or " + cubic + " in this op set, not '" + mode + "'");
+    b.check(mode == "nearest",
+            "attribute 'mode' must be " + linear + ", nearest or " + cubic + " in this op set, not '" + mode + "'");
   auto outside = ir::symbolizeGridPadding(padding);
   if (!outside)
     b.fail("attribute 'padding_mode' must be zeros, border or reflection, not '" + padding + "'");
@@ -32,7 +33,8 @@ void convertGridSampleOldNames(NodeBuilder &b) { gridSample(b, "bilinear", "bicu
 void convertAffineGrid(NodeBuilder &b) {
   Value theta = b.input(0);
   Exprs size = b.requireKnown(1, "the size");
-  b.check(b.rank(theta) == 3 && (size.size() == 4 || size.size() == 5), "needs theta of rank 3 and a size of 4 or 5 entries");
+  b.check(b.rank(theta) == 3 && (size.size() == 4 || size.size() == 5),
+          "needs theta of rank 3 and a size of 4 or 5 entries");
   bool align = b.intAttr("align_corners", 0) != 0;
   Type type = b.elementType(theta);
   Exprs spatial(size.begin() + 2, size.end());
@@ -43,8 +45,7 @@ void convertAffineGrid(NodeBuilder &b) {
   for (int64_t axis = dims - 1; axis >= 0; --axis) {
     Value i = b.iota(spatial, axis, type);
     Value n = b.cast(b.extentsTensor(spatial[axis], /*scalar=*/true), type);
-    Value c = align ? b.sub(b.div(b.mul(i, 2.0), b.sub(n, 1.0)), 1.0)
-                    : b.sub(b.div(b.add(b.mul(i, 2.0), 1.0), n), 1.0);
+    Value c = align ? b.sub(b.div(b.mul(i, 2.0), b.sub(n, 1.0)), 1.0) : b.sub(b.div(b.add(b.mul(i, 2.0), 1.0), n), 1.0);
     coordinates.push_back(b.reshape(c, column));
   }
   coordinates.push_back(b.full(column, b.scalar(type, 1)));

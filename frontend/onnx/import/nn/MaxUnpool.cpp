@@ -8,7 +8,8 @@ namespace tcc::onnx {
 
 void convertMaxUnpool(NodeBuilder &b) {
   Value x = b.input(0), indices = b.input(1);
-  b.check(b.rank(x) >= 3 && b.rank(indices) == b.rank(x), "needs an input of rank 3 or more and indices of the same rank");
+  b.check(b.rank(x) >= 3 && b.rank(indices) == b.rank(x),
+          "needs an input of rank 3 or more and indices of the same rank");
   size_t spatial = b.rank(x) - 2;
   std::optional<Ints> kernel = b.intsAttr("kernel_shape");
   b.check(kernel && kernel->size() == spatial, "attribute 'kernel_shape' must have an entry per spatial axis");
@@ -16,7 +17,8 @@ void convertMaxUnpool(NodeBuilder &b) {
   b.check(pads.size() == 2 * spatial, "attribute 'pads' must have " + Twine(2 * spatial) + " entries");
   Exprs pooled = b.extents(x);
   for (size_t i = 0; i < spatial; ++i)
-    pooled[i + 2] = ir::simplifyExtent((b.extent(x, i + 2) - 1) * strides[i] + (*kernel)[i] - pads[i] - pads[spatial + i]);
+    pooled[i + 2] =
+        ir::simplifyExtent((b.extent(x, i + 2) - 1) * strides[i] + (*kernel)[i] - pads[i] - pads[spatial + i]);
   AffineExpr elements = ir::product(b.context(), b.extents(x)), total = ir::product(b.context(), pooled);
   Value zeros = b.full(total, b.like(x, 0));
   Value y = b.emit<ir::ScatterElementsOp>(

@@ -1,4 +1,5 @@
-// ai.onnx.preview.training: Adagrad, Adam, Momentum. Inputs are rate, step, then groups of tensors: X1.. Xn, G1.. Gn, state.
+// ai.onnx.preview.training: Adagrad, Adam, Momentum. Inputs are rate, step, then groups of tensors: X1.. Xn, G1.. Gn,
+// state.
 #include "frontend/onnx/import/Conversions.h"
 
 #include <cmath>
@@ -33,7 +34,8 @@ void convertAdagrad(NodeBuilder &b) {
 
 void convertAdam(NodeBuilder &b) {
   size_t n = tensorsPerGroup(b, 4);
-  double alpha = b.floatAttr("alpha", 0.9f), beta = b.floatAttr("beta", 0.999f), epsilon = b.floatAttr("epsilon", 1e-6f);
+  double alpha = b.floatAttr("alpha", 0.9f), beta = b.floatAttr("beta", 0.999f),
+         epsilon = b.floatAttr("epsilon", 1e-6f);
   Value rate = b.input(0), step = b.cast(b.reshape(b.input(1), ArrayRef<int64_t>{}), b.elementType(rate));
   // The correction for the moments' start at zero begins with step 1.
   Value one = b.like(step, 1), started = b.compare(step, b.like(step, 0), ir::Predicate::Gt);
@@ -55,7 +57,8 @@ void convertAdam(NodeBuilder &b) {
 void convertMomentum(NodeBuilder &b) {
   size_t n = tensorsPerGroup(b, 3);
   std::string mode = b.stringAttr("mode", "");
-  b.check(mode == "standard" || mode == "nesterov", "attribute 'mode' must be standard or nesterov, not '" + mode + "'");
+  b.check(mode == "standard" || mode == "nesterov",
+          "attribute 'mode' must be standard or nesterov, not '" + mode + "'");
   double alpha = b.floatAttr("alpha", 0);
   Value rate = b.input(0), step = b.reshape(b.input(1), ArrayRef<int64_t>{});
   Value first = b.compare(step, b.like(step, 0), ir::Predicate::Eq);

@@ -14,7 +14,8 @@ static void convertRecurrent(NodeBuilder &b, StringRef kernel, size_t maxInputs,
   int64_t hidden = b.intAttr("hidden_size", 0), layout = b.intAttr("layout", 0);
   if (hidden == 0)
     hidden = b.requireExtent(recurrence, 2, "the hidden size");
-  SmallVector<NamedAttribute> config{b.i64("hidden_size", hidden), b.str("direction", direction), b.i64("layout", layout)};
+  SmallVector<NamedAttribute> config{b.i64("hidden_size", hidden), b.str("direction", direction),
+                                     b.i64("layout", layout)};
   if (std::optional<std::vector<std::string>> activations = b.stringsAttr("activations")) {
     SmallVector<StringRef> refs(activations->begin(), activations->end());
     config.push_back(b.attr("activations", b.builder.getStrArrayAttr(refs)));
@@ -36,7 +37,8 @@ static void convertRecurrent(NodeBuilder &b, StringRef kernel, size_t maxInputs,
   Type element = b.elementType(x);
   Type all = layout ? b.tensorType({batch, steps, directions, size}, element)
                     : b.tensorType({steps, directions, batch, size}, element);
-  Type last = layout ? b.tensorType({batch, directions, size}, element) : b.tensorType({directions, batch, size}, element);
+  Type last =
+      layout ? b.tensorType({batch, directions, size}, element) : b.tensorType({directions, batch, size}, element);
   SmallVector<Type> types{all, last};
   if (maxOutputs == 3)
     types.push_back(last);

@@ -119,7 +119,8 @@ static bool bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr>
     scales[axis] = static_cast<double>(*out) / static_cast<double>(*in);
   }
   if (policy != "stretch") {
-    b.check(policy == "not_larger" || policy == "not_smaller", "attribute 'keep_aspect_ratio_policy' is '" + policy + "'");
+    b.check(policy == "not_larger" || policy == "not_smaller",
+            "attribute 'keep_aspect_ratio_policy' is '" + policy + "'");
     double common = policy == "not_larger" ? INFINITY : 0;
     for (int64_t axis : axes)
       common = policy == "not_larger" ? std::min(common, scales[axis]) : std::max(common, scales[axis]);

@@ -21,7 +21,8 @@ void convertRotaryEmbedding(NodeBuilder &b) {
   int64_t size = b.requireExtent(x, 3, "the rotation"), rotated = b.intAttr("rotary_embedding_dim", 0);
   if (rotated == 0)
     rotated = size;
-  b.check(rotated > 0 && rotated <= size && rotated % 2 == 0, "'rotary_embedding_dim' must be even and within the head size");
+  b.check(rotated > 0 && rotated <= size && rotated % 2 == 0,
+          "'rotary_embedding_dim' must be even and within the head size");
   int64_t half = rotated / 2;
   auto cache = [&](size_t i) {
     Value c = b.input(i);

@@ -40,15 +40,16 @@ static void samePadding(NodeBuilder &b, Window &w, bool upper, Value fill) {
 Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
   size_t spatial = b.rank(x) - 2;
   b.check(b.rank(x) >= 3, "needs an input of rank 3 or more, not " + Twine(b.rank(x)));
-  b.check(kernel.size() == spatial, "the kernel has " + Twine(kernel.size()) + " axes for " + Twine(spatial) +
-                                        " spatial axes of the input");
+  b.check(kernel.size() == spatial,
+          "the kernel has " + Twine(kernel.size()) + " axes for " + Twine(spatial) + " spatial axes of the input");
   Window w;
   w.x = x;
   w.kernel = kernel;
   w.strides = spatialAttr(b, "strides", spatial, 1);
   w.dilations = spatialAttr(b, "dilations", spatial, 1);
   for (size_t i = 0; i < spatial; ++i)
-    b.check(w.strides[i] > 0 && w.dilations[i] > 0 && w.kernel[i] > 0, "kernel, strides and dilations must be positive");
+    b.check(w.strides[i] > 0 && w.dilations[i] > 0 && w.kernel[i] > 0,
+            "kernel, strides and dilations must be positive");
   w.ceilMode = b.intAttr("ceil_mode", 0) != 0;
   w.low.assign(spatial, 0);
   w.high.assign(spatial, 0);
@@ -61,7 +62,8 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
     w.low.assign(pads.begin(), pads.begin() + spatial);
     w.high.assign(pads.begin() + spatial, pads.end());
   } else {
-    b.check(autoPad == "VALID", "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '" + autoPad + "'");
+    b.check(autoPad == "VALID",
+            "attribute 'auto_pad' must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, not '" + autoPad + "'");
   }
   for (size_t i = 0; i < spatial; ++i) {
     std::optional<int64_t> n = b.constantExtent(w.x, i + 2);
@@ -70,7 +72,8 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
     if (w.ceilMode && w.high[i] + w.strides[i] > span)
       b.requireExtent(w.x, i + 2, "ceil_mode");
     if (n && !w.ceilMode)
-      b.check(*n + w.low[i] + w.high[i] >= span, "the kernel is larger than the padded input along axis " + Twine(i + 2));
+      b.check(*n + w.low[i] + w.high[i] >= span,
+              "the kernel is larger than the padded input along axis " + Twine(i + 2));
   }
   return w;
 }

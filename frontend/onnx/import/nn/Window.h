@@ -13,7 +13,8 @@ struct Window {
   mlir::Value x;
 };
 
-/// Reads strides, dilations, pads, auto_pad and ceil_mode. `fill` (rank 0, null: zero) is what symbolic SAME padding adds.
+/// Reads strides, dilations, pads, auto_pad and ceil_mode. `fill` (rank 0, null: zero) is what symbolic SAME padding
+/// adds.
 Window readWindow(NodeBuilder &b, mlir::Value x, Ints kernel, mlir::Value fill = {});
 /// One entry per spatial axis of an attribute with a default.
 Ints spatialAttr(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t fallback);

@@ -25,7 +25,8 @@ void convertMatMulInteger(NodeBuilder &b) {
 
 void convertQLinearMatMul(NodeBuilder &b) {
   Type f32 = b.f32Type();
-  Value sum = b.matmul(centred(b, b.input(0), b.input(2), /*rows=*/true), centred(b, b.input(3), b.input(5), /*rows=*/false));
+  Value sum =
+      b.matmul(centred(b, b.input(0), b.input(2), /*rows=*/true), centred(b, b.input(3), b.input(5), /*rows=*/false));
   auto scale = [&](size_t i, bool rows) { return b.cast(parameter(b, b.input(i), rows), f32); };
   Value y = b.mul(b.mul(b.cast(sum, f32), scale(1, true)), scale(4, false));
   y = b.unary<ir::RoundOp>(b.div(y, scale(6, true)));

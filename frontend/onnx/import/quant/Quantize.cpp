@@ -28,7 +28,8 @@ static Value spread(NodeBuilder &b, Value parameter, Value x) {
 
 void convertQuantizeLinear(NodeBuilder &b) {
   Value x = b.input(0), scale = b.input(1), zero = b.optionalInput(2);
-  Type to = zero ? b.elementType(zero) : b.dtypeAttr("output_dtype", IntegerType::get(b.context(), 8, IntegerType::Unsigned));
+  Type to =
+      zero ? b.elementType(zero) : b.dtypeAttr("output_dtype", IntegerType::get(b.context(), 8, IntegerType::Unsigned));
   // float16 cannot hold the quotient's rounding exactly: float32, or what attribute precision says.
   Type wide = b.dtypeAttr("precision", b.f32Type());
   if (wide.getIntOrFloatBitWidth() < 32)

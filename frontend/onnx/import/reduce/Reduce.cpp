@@ -34,9 +34,7 @@ void convertReduceMax(NodeBuilder &b) { b.result(reduceBy(b, b.input(0), ir::Red
 void convertReduceMin(NodeBuilder &b) { b.result(reduceBy(b, b.input(0), ir::ReduceKind::Min)); }
 void convertReduceMean(NodeBuilder &b) { b.result(reduceBy(b, b.input(0), ir::ReduceKind::Mean)); }
 
-void convertReduceL1(NodeBuilder &b) {
-  b.result(reduceBy(b, b.unary<ir::AbsOp>(b.input(0)), ir::ReduceKind::Sum));
-}
+void convertReduceL1(NodeBuilder &b) { b.result(reduceBy(b, b.unary<ir::AbsOp>(b.input(0)), ir::ReduceKind::Sum)); }
 
 // The squares of float16 values overflow float16: sum them in float32.
 static Value sumOfSquares(NodeBuilder &b, bool root) {

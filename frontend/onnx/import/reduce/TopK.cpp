@@ -13,9 +13,8 @@ static void topK(NodeBuilder &b, AffineExpr k) {
     b.check(*count >= 0 && *count <= *n, "k is " + Twine(*count) + " for an axis of extent " + Twine(*n));
   Exprs target = b.extents(x);
   target[axis] = k;
-  Values results =
-      b.create("tcc.top_k", x, {b.i64("axis", axis), b.flag("largest", b.intAttr("largest", 1) != 0)},
-               {b.tensorType(target, b.elementType(x)), b.tensorType(target, b.i64Type())});
+  Values results = b.create("tcc.top_k", x, {b.i64("axis", axis), b.flag("largest", b.intAttr("largest", 1) != 0)},
+                            {b.tensorType(target, b.elementType(x)), b.tensorType(target, b.i64Type())});
   for (size_t i = 0; i < std::min<size_t>(2, b.numOutputs()); ++i)
     b.result(i, results[i]);
 }

@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Col2Im.html: overlapping blocks are added into an image, by one scatter of constant indices.
+// https://onnx.ai/onnx/operators/onnx__Col2Im.html: overlapping blocks are added into an image, by one scatter of
+// constant indices.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;
@@ -11,7 +12,8 @@ void convertCol2Im(NodeBuilder &b) {
   Value x = b.input(0);
   Ints image = b.constantInput(1, "image_shape"), block = b.constantInput(2, "block_shape");
   size_t dims = image.size();
-  b.check(b.rank(x) == 3 && dims > 0 && block.size() == dims, "needs an input of rank 3 and a block of the image's rank");
+  b.check(b.rank(x) == 3 && dims > 0 && block.size() == dims,
+          "needs an input of rank 3 and a block of the image's rank");
   auto list = [&](StringRef name, size_t count, int64_t fallback) {
     Ints values = b.intsAttr(name).value_or(Ints(count, fallback));
     b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");

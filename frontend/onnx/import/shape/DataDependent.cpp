@@ -45,8 +45,9 @@ void convertUnique(NodeBuilder &b) {
     inverse = ir::product(b.context(), b.extents(x));
   }
   Type index = b.tensorType({count}, b.i64Type());
-  Values results = b.library("unique", {x}, config, {b.tensorType(target, b.elementType(x)), index,
-                                                     b.tensorType({inverse}, b.i64Type()), index});
+  Values results =
+      b.library("unique", {x}, config,
+                {b.tensorType(target, b.elementType(x)), index, b.tensorType({inverse}, b.i64Type()), index});
   for (size_t i = 0; i < b.numOutputs() && i < 4; ++i)
     b.result(i, results[i]);
 }

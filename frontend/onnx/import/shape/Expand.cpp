@@ -54,8 +54,7 @@ void convertTile(NodeBuilder &b) {
 void convertTileAxis(NodeBuilder &b) {
   Value x = b.input(0);
   Exprs repeats(b.rank(x), b.expr(1));
-  repeats[b.normalizeAxis(b.constantScalarInput(2, "axis"), b.rank(x))] =
-      b.expr(b.constantScalarInput(1, "tiles"));
+  repeats[b.normalizeAxis(b.constantScalarInput(2, "axis"), b.rank(x))] = b.expr(b.constantScalarInput(1, "tiles"));
   b.result(tile(b, x, repeats));
 }
 

@@ -13,8 +13,8 @@ void convertGather(NodeBuilder &b) {
 void convertGatherElements(NodeBuilder &b) {
   Value x = b.input(0);
   b.check(b.rank(x) == b.rank(b.input(1)), "indices must have the rank of the data");
-  b.result(b.emit<ir::GatherElementsOp>({x, b.input(1)},
-                                        b.i64("axis", b.normalizeAxis(b.intAttr("axis", 0), b.rank(x)))));
+  b.result(
+      b.emit<ir::GatherElementsOp>({x, b.input(1)}, b.i64("axis", b.normalizeAxis(b.intAttr("axis", 0), b.rank(x)))));
 }
 
 void convertGatherND(NodeBuilder &b) {

@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__OneHot.html: negative indices count from depth, others out of range give the off value.
+// https://onnx.ai/onnx/operators/onnx__OneHot.html: negative indices count from depth, others out of range give the off
+// value.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;

@@ -28,8 +28,8 @@ static void padWith(NodeBuilder &b, ArrayRef<AffineExpr> pads, ArrayRef<int64_t>
     for (int64_t i = 0; i < b.rank(x); ++i) {
       std::optional<int64_t> n = b.constantExtent(x, i), l = ir::getConstant(low[i]), h = ir::getConstant(high[i]);
       if (n && l && h && (*l >= *n || *h >= *n) && (*l > 0 || *h > 0))
-        b.fail("reflection by " + Twine(std::max(*l, *h)) + " is wider than axis " + Twine(i) + " allows (extent - 1 = " +
-               Twine(*n - 1) + ")");
+        b.fail("reflection by " + Twine(std::max(*l, *h)) + " is wider than axis " + Twine(i) +
+               " allows (extent - 1 = " + Twine(*n - 1) + ")");
     }
   }
   b.result(b.pad(x, fill, low, high, mode));

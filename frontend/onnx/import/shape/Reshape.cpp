@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Reshape.html: 0 copies the input extent at that position unless allowzero, one -1 is inferred.
+// https://onnx.ai/onnx/operators/onnx__Reshape.html: 0 copies the input extent at that position unless allowzero, one
+// -1 is inferred.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;

@@ -15,7 +15,8 @@ static NamedAttribute scatterKind(NodeBuilder &b) {
 
 void convertScatterElements(NodeBuilder &b) {
   Value x = b.input(0), indices = b.input(1), updates = b.input(2);
-  b.check(b.rank(x) == b.rank(indices) && b.rank(x) == b.rank(updates), "indices and updates must have the rank of the data");
+  b.check(b.rank(x) == b.rank(indices) && b.rank(x) == b.rank(updates),
+          "indices and updates must have the rank of the data");
   b.check(b.elementType(x) == b.elementType(updates), "updates must have the element type of the data");
   b.result(b.emit<ir::ScatterElementsOp>(
       {x, indices, updates}, {b.i64("axis", b.normalizeAxis(b.intAttr("axis", 0), b.rank(x))), scatterKind(b)}));

@@ -1,4 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__TensorScatter.html: writes a block into a cache, per batch entry at its own position.
+// https://onnx.ai/onnx/operators/onnx__TensorScatter.html: writes a block into a cache, per batch entry at its own
+// position.
 #include "frontend/onnx/import/Conversions.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 //===- Main.cpp - tcc-onnx-import: look at imports, run node tests ---------===//
 //
-// tcc-onnx-import MODEL [--dynamic] [--input NAME=3,4] : prints the imported module. MODEL is an .onnx file or ONNX's text syntax (.onnxtxt).
-// tcc-onnx-import --run DIR... [--dynamic] [--constants] [--verbose] : runs ONNX backend test folders with the interpreter; a line each:
-// PASS, FAIL or SKIP (not supported), name, reason.
+// tcc-onnx-import MODEL [--dynamic] [--input NAME=3,4] : prints the imported module. MODEL is an .onnx file or ONNX's
+// text syntax (.onnxtxt). tcc-onnx-import --run DIR... [--dynamic] [--constants] [--verbose] : runs ONNX backend test
+// folders with the interpreter; a line each: PASS, FAIL or SKIP (not supported), name, reason.
 //
 //===----------------------------------------------------------------------===//
 #include <filesystem>
@@ -10,12 +10,12 @@
 #include <iostream>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "frontend/onnx/import/Import.h"
 #include "frontend/onnx/import/tool/Compare.h"
 #include "frontend/onnx/import/tool/TextModel.h"
 #include "frontend/onnx/program/Program.h"
 #include "frontend/onnx/program/ValueFile.h"
-#include "absl/strings/str_cat.h"
 #include "ir/Dialect.h"
 #include "ir/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -219,7 +219,8 @@ int runAll(const Flags &flags) {
   for (const std::string &path : flags.paths) {
     Outcome outcome = runFolder(path, flags);
     static const char *const kNames[] = {"PASS", "FAIL", "SKIP"};
-    std::cout << kNames[outcome.kind] << " " << fs::path(path).filename().string() << " " << firstLine(outcome.reason) << std::endl;
+    std::cout << kNames[outcome.kind] << " " << fs::path(path).filename().string() << " " << firstLine(outcome.reason)
+              << std::endl;
     ++counts[outcome.kind];
   }
   std::cout << counts[0] << " passed, " << counts[1] << " failed, " << counts[2] << " skipped\n";

@@ -1,0 +1,62 @@
+#include "tests/onnx_import/model.h"
+
+namespace tcc::onnx::test {
+namespace {
+
+// Quantco/spox#163
+TEST(Loop, CarriesAGrowingTensor) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (int64 n) => (int64[m] y) {\n"
+      "start = Constant <value_ints: ints = []> ()\n"
+      "y = Loop (n, , start) <body = body (int64 i, bool c, int64[k] before) => (bool go_on, int64[m] after) {\n"
+      "go_on = Identity (c)\none = Constant <value_ints = [1]> ()\nafter = Concat <axis = 0> (before, one) }>\n}";
+  expect(text, {ints({}, {5})}, ints({5}, {1, 1, 1, 1, 1}));
+  expect(text, {ints({}, {0})}, ints({0}, {}));
+}
+
+// NVIDIA/TensorRT#2846
+TEST(If, BranchesOfDifferentRank) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[a, b] x) => (float y) {\n"
+      "s = Shape (x)\nzero = Constant <value_int = 0> ()\none = Constant <value_int = 1> ()\n"
+      "e = Gather (s, zero)\nc = Equal (e, one)\n"
+      "y = If (c) <then_branch = t () => (float p) { axes = Constant <value_ints = [0]> () p = Squeeze (x, axes) },"
+      " else_branch = f () => (float q) { q = Identity (x) }>\n}";
+  expect(text, {count({1, 3})}, floats({3}, {0, 1, 2}));
+  expect(text, {count({2, 2})}, count({2, 2}));
+}
+
+TEST(If, DecidedByData) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[n] x) => (float[m] y) {\n"
+      "total = ReduceSum <keepdims = 0> (x)\nlimit = Constant <value_float = 4.0> ()\nc = Greater (total, limit)\n"
+      "y = If (c) <then_branch = t () => (float p) { p = Concat <axis = 0> (x, x) },"
+      " else_branch = f () => (float q) { q = Neg (x) }>\n}";
+  expect(text, {floats({2}, {3, 4})}, floats({4}, {3, 4, 3, 4}));
+  expect(text, {floats({2}, {1, 2})}, floats({2}, {-1, -2}));
+}
+
+// openvinotoolkit/openvino#35770
+TEST(Sequence, EmptyInsertConcat) {
+  expect(node(13, "float[2] x",
+              "e = SequenceEmpty () s = SequenceInsert (e, x) t = SequenceInsert (s, x) y = ConcatFromSequence <axis = "
+              "0> (t)"),
+         {floats({2}, {1, 2})}, floats({4}, {1, 2, 1, 2}));
+}
+
+TEST(Scan, RunsOverSlices) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[2] s, float[n, 2] x) => (float[2] last, float[n, 2] "
+      "all) {\n"
+      "last, all = Scan <num_scan_inputs = 1, body = body (float[2] a, float[2] b) => (float[2] c, float[2] d) {\n"
+      "c = Add (a, b)\nd = Identity (c) }> (s, x)\n}";
+  for (bool dynamic : {false, true}) {
+    absl::StatusOr<std::vector<Tensor>> y = run(text, {floats({2}, {0, 0}), count({3, 2})}, dynamic);
+    ASSERT_TRUE(y.ok()) << y.status().message();
+    EXPECT_EQ((*y)[0].data_as<float>()[1], 9);
+    EXPECT_EQ((*y)[1].dims(), Dims({3, 2}));
+  }
+}
+
+}  // namespace
+}  // namespace tcc::onnx::test

@@ -1,0 +1,81 @@
+// Convolution, pooling, resizing: geometry that other systems got wrong.
+#include "tests/onnx_import/model.h"
+
+namespace tcc::onnx::test {
+namespace {
+
+Dims dimsOf(const std::string& text, const std::vector<Tensor>& inputs, bool dynamic = false) {
+  absl::StatusOr<std::vector<Tensor>> y = run(text, inputs, dynamic);
+  EXPECT_TRUE(y.ok()) << y.status().message();
+  return y.ok() ? (*y)[0].dims() : Dims();
+}
+
+// microsoft/onnxruntime#28291: ties (4.5, 14.5) go up; ONNX's reference evaluator and ONNX Runtime 1.32 agree.
+TEST(Resize, NearestColumnsRoundPreferCeil) {
+  expect(node(13, "float[1, 1, 1, 20] x",
+              "r = Constant <value_floats: floats = []> () s = Constant <value_ints = [1, 1, 1, 6]> () "
+              "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\", nearest_mode = "
+              "\"round_prefer_ceil\"> (x, r, , s)"),
+         {count({1, 1, 1, 20})}, floats({1, 1, 1, 6}, {1, 5, 8, 11, 15, 18}));
+}
+
+TEST(Resize, SizesThatArriveAtRunTime) {
+  absl::StatusOr<std::vector<Tensor>> y = run(
+      node(13, "float[1, 1, 2, 2] x, int64[4] s", "r = Constant <value_floats: floats = []> () y = Resize (x, r, , s)"),
+      {count({1, 1, 2, 2}), ints({4}, {1, 1, 4, 4})});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  EXPECT_EQ((*y)[0].dims(), Dims({1, 1, 4, 4}));
+}
+
+// microsoft/onnxscript#3037
+TEST(Conv, SameUpperWithDilation) {
+  std::string text = node(11, "float[1, 1, h, w] x, float[1, 1, 3, 3] k",
+                          "y = Conv <auto_pad = \"SAME_UPPER\", dilations = [2, 2]> (x, k)");
+  for (bool dynamic : {false, true})
+    EXPECT_EQ(dimsOf(text, {count({1, 1, 22, 27}), count({1, 1, 3, 3})}, dynamic), Dims({1, 1, 22, 27}));
+}
+
+TEST(Conv, SameUpperWithStrideAndSymbolicExtents) {
+  std::string text =
+      node(11, "float[1, 1, n] x, float[1, 1, 3] k", "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2]> (x, k)");
+  Tensor ones = floats({1, 1, 3}, {1, 1, 1});
+  expect(text, {count({1, 1, 5}), ones}, floats({1, 1, 3}, {1, 6, 7}));
+  expect(text, {count({1, 1, 6}), ones}, floats({1, 1, 3}, {3, 9, 9}));
+}
+
+// microsoft/onnxruntime#11927
+TEST(ConvTranspose, SameUpperWithOutputPadding) {
+  EXPECT_EQ(
+      dimsOf(node(11, "float[1, 2, 3, 3] x, float[2, 1, 3, 3] w",
+                  "y = ConvTranspose <auto_pad = \"SAME_UPPER\", strides = [2, 2], output_padding = [1, 1]> (x, w)"),
+             {count({1, 2, 3, 3}), count({2, 1, 3, 3})}),
+      Dims({1, 1, 6, 6}));
+}
+
+// apache/tvm#18594
+TEST(AveragePool, CeilModeStartsNoWindowBeyondTheInput) {
+  std::string text =
+      node(11, "float[1, 1, 17, 17] x",
+           "y = AveragePool <kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1], ceil_mode = 1> (x)");
+  expect(text, {floats({1, 1, 17, 17}, std::vector<float>(289, 1))}, floats({1, 1, 9, 9}, std::vector<float>(81, 1)));
+}
+
+// microsoft/onnxruntime#11828
+TEST(Pad, ReflectionUpToTheLimit) {
+  std::string limit =
+      node(13, "float[3] x", "p = Constant <value_ints = [2, 2]> () y = Pad <mode = \"reflect\"> (x, p)");
+  expect(limit, {count({3})}, floats({7}, {2, 1, 0, 1, 2, 1, 0}));
+  expectError(node(13, "float[3] x", "p = Constant <value_ints = [3, 0]> () y = Pad <mode = \"reflect\"> (x, p)"),
+              {count({3})}, "wider than axis 0 allows");
+}
+
+TEST(BatchNormalization, FoldsToScaleAndShift) {
+  expect(node(15, "float[1, 2, 2] x",
+              "s = Constant <value_floats = [1.0, 2.0]> () b = Constant <value_floats = [0.0, 1.0]> () m = Constant "
+              "<value_floats = [0.0, 2.0]> () "
+              "v = Constant <value_floats = [1.0, 4.0]> () y = BatchNormalization <epsilon = 0.0> (x, s, b, m, v)"),
+         {count({1, 2, 2})}, floats({1, 2, 2}, {0, 1, 1, 2}));
+}
+
+}  // namespace
+}  // namespace tcc::onnx::test
