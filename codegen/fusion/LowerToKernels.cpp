@@ -1,0 +1,106 @@
+//===- LowerToKernels.cpp - each level-1 op as a kernel of its own --------===//
+#include "codegen/Target.h"
+#include "codegen/fusion/Lowering.h"
+#include "codegen/fusion/Passes.h"
+
+namespace tcc::codegen {
+#define GEN_PASS_DEF_LOWERTOKERNELSPASS
+#include "codegen/fusion/Passes.h.inc"
+} // namespace tcc::codegen
+
+using namespace mlir;
+
+namespace tcc::codegen {
+
+LoweredValues lowerOp(Operation *op, KernelBuilder &kernel) {
+  if (op->hasTrait<OpTrait::Elementwise>())
+    return lowerPointwise(op, kernel);
+  return llvm::TypeSwitch<Operation *, LoweredValues>(op)
+      .Case<ir::BroadcastOp>([&](auto o) { return lowerBroadcast(o, kernel); })
+      .Case<ir::TransposeOp>([&](auto o) { return lowerTranspose(o, kernel); })
+      .Case<ir::ReshapeOp>([&](auto o) { return lowerReshape(o, kernel); })
+      .Case<ir::SliceOp>([&](auto o) { return lowerSlice(o, kernel); })
+      .Case<ir::PadOp>([&](auto o) { return lowerPad(o, kernel); })
+      .Case<ir::ConcatOp>([&](auto o) { return lowerConcat(o, kernel); })
+      .Case<ir::IotaOp>([&](auto o) { return lowerIota(o, kernel); })
+      .Case<ir::GatherOp>([&](auto o) { return lowerGather(o, kernel); })
+      .Case<ir::GatherElementsOp>([&](auto o) { return lowerGatherElements(o, kernel); })
+      .Case<ir::GatherNdOp>([&](auto o) { return lowerGatherNd(o, kernel); })
+      .Case<ir::ReduceOp>([&](auto o) { return lowerReduce(o, kernel); })
+      .Case<ir::ArgReduceOp>([&](auto o) { return lowerArgReduce(o, kernel); })
+      .Case<ir::SoftmaxOp, ir::LogSoftmaxOp>([&](auto o) { return lowerSoftmax(o, kernel); })
+      .Case<ir::LayerNormOp>([&](auto o) { return lowerLayerNorm(o, kernel); })
+      .Case<ir::RmsNormOp>([&](auto o) { return lowerRmsNorm(o, kernel); })
+      .Case<ir::MaxPoolOp, ir::AvgPoolOp>([&](auto o) { return lowerPool(o, kernel); })
+      .Case<ir::ResizeOp>([&](auto o) { return lowerResize(o, kernel); })
+      .Case<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>([&](auto o) { return lowerTemplate(o, kernel); })
+      .Default([](Operation *) { return LoweredValues(failure()); });
+}
+
+namespace {
+
+bool isCandidate(Operation *op) {
+  if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()) || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
+      op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+    if (!isa<RankedTensorType>(value.getType()) || !isKernelElement(elementOf(value)))
+      return false;
+  return true;
+}
+
+/// Extents that only the op itself determines cannot be the extents of loops.
+bool hasFreshExtents(Operation *op) {
+  llvm::SmallDenseSet<unsigned> known;
+  auto collect = [&](Value value) {
+    for (AffineExpr extent : extentsOf(value))
+      extent.walk([&](AffineExpr part) {
+        if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+          known.insert(symbol.getPosition());
+      });
+  };
+  for (Value operand : op->getOperands())
+    collect(operand);
+  return isa<ir::LibraryOp>(op);
+}
+
+struct LowerToKernels : impl::LowerToKernelsPassBase<LowerToKernels> {
+  explicit LowerToKernels(Target *target = nullptr) : target(target) {}
+
+  void runOnOperation() override {
+    llvm::SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (op->getParentOfType<ir::KernelOp>() || !isCandidate(op) || isa<ir::ReshapeOp>(op) || hasFreshExtents(op))
+        return;
+      ops.push_back(op);
+    });
+    bool changed = false;
+    for (Operation *op : ops) {
+      KernelBuilder kernel(op);
+      LoweredValues values = lowerOp(op, kernel);
+      if (failed(values)) {
+        kernel.erase();
+        continue;
+      }
+      kernel.finish(*values);
+      if (target && !target->canCompile(kernel.get())) {
+        kernel.erase();
+        continue;
+      }
+      op->replaceAllUsesWith(kernel.get());
+      op->erase();
+      changed = true;
+    }
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+
+  Target *target;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerToKernelsPass(Target *target) { return std::make_unique<LowerToKernels>(target); }
+std::unique_ptr<Pass> createLowerToKernelsPass() { return std::make_unique<LowerToKernels>(); }
+
+} // namespace tcc::codegen

@@ -1,0 +1,26 @@
+//===- Passes.h - passes from level 1 to kernels -----------------*- C++ -*-===//
+#pragma once
+
+#include <memory>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tcc::codegen {
+
+class Target;
+
+#define GEN_PASS_DECL
+#include "codegen/fusion/Passes.h.inc"
+
+/// With a target, only kernels that it can compile are made; without one, all. The target must outlive the pass and is asked from one
+/// thread at a time.
+std::unique_ptr<mlir::Pass> createLowerToKernelsPass(Target *target);
+std::unique_ptr<mlir::Pass> createFuseKernelsPass(Target *target, FuseKernelsPassOptions options = {});
+
+#define GEN_PASS_REGISTRATION
+#include "codegen/fusion/Passes.h.inc"
+
+} // namespace tcc::codegen
