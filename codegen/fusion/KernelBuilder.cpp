@@ -65,7 +65,8 @@ Value Nest::load(Value tensor, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> mas
 }
 
 Value Nest::inSet(ArrayRef<AffineExpr> mask) {
-  return b.create<ir::InSetOp>(loc, b.getI1Type(), indices, IntegerSetAttr::get(nonNegative(mask, indices.size(), numSymbols)));
+  return b.create<ir::InSetOp>(loc, b.getI1Type(), indices,
+                               IntegerSetAttr::get(nonNegative(mask, indices.size(), numSymbols)));
 }
 
 Value Nest::apply(AffineExpr expr, ValueRange extra) {
@@ -122,7 +123,8 @@ ResultRange KernelBuilder::loops(ArrayRef<AffineExpr> extents, unsigned numReduc
   llvm::SmallVector<Attribute> kindAttrs;
   for (ir::ReduceKind kind : kinds)
     kindAttrs.push_back(ir::ReduceKindAttr::get(context(), kind));
-  auto op = b.create<ir::LoopsOp>(loc(), results, ir::ExtentsAttr::get(context(), extents), numReductions, b.getArrayAttr(kindAttrs));
+  auto op = b.create<ir::LoopsOp>(loc(), results, ir::ExtentsAttr::get(context(), extents), numReductions,
+                                  b.getArrayAttr(kindAttrs));
   Block &block = op.getBody().emplaceBlock();
   for (size_t i = 0; i < extents.size(); ++i)
     block.addArgument(b.getIndexType(), loc());
@@ -140,7 +142,8 @@ Value KernelBuilder::map(ArrayRef<AffineExpr> extents, Type elementType, llvm::f
 
 Value KernelBuilder::reduce(ArrayRef<AffineExpr> extents, unsigned numReductions, ir::ReduceKind kind, Type elementType,
                             llvm::function_ref<Value(Nest &)> body) {
-  return loops(extents, numReductions, {kind}, elementType, [&](Nest &nest) { return llvm::SmallVector<Value>{body(nest)}; })[0];
+  return loops(extents, numReductions, {kind}, elementType,
+               [&](Nest &nest) { return llvm::SmallVector<Value>{body(nest)}; })[0];
 }
 
 ir::KernelOp KernelBuilder::finish(ValueRange results) {

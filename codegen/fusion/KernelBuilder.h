@@ -32,12 +32,14 @@ public:
   ir::Exprs dims(std::optional<unsigned> count = std::nullopt) const;
   mlir::Value index(unsigned i) const { return indices[i]; }
 
-  /// An element at quasi-affine indices over the loops (and over `extra` index values, which are the dimensions after them).
-  /// Where `mask` (expressions that must not be negative) fails it is `fill`, or zero.
+  /// An element at quasi-affine indices over the loops (and over `extra` index values, which are the dimensions after
+  /// them). Where `mask` (expressions that must not be negative) fails it is `fill`, or zero.
   mlir::Value load(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> mask = {},
                    mlir::Value fill = {}, mlir::ValueRange extra = {});
   /// load, with half floats widened.
-  mlir::Value loadCompute(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> at) { return toCompute(b, loc, load(tensor, at)); }
+  mlir::Value loadCompute(mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> at) {
+    return toCompute(b, loc, load(tensor, at));
+  }
   mlir::Value inSet(llvm::ArrayRef<mlir::AffineExpr> mask);
   /// An expression over loops and symbols as an index value.
   mlir::Value apply(mlir::AffineExpr expr, mlir::ValueRange extra = {});
@@ -64,13 +66,14 @@ public:
 
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(Nest &)>;
   /// A loop nest; the last `numReductions` loops are reduced with `kinds`. One result for each element type.
-  mlir::ResultRange loops(llvm::ArrayRef<mlir::AffineExpr> extents, unsigned numReductions, llvm::ArrayRef<ir::ReduceKind> kinds,
-                          mlir::TypeRange elementTypes, Body body);
+  mlir::ResultRange loops(llvm::ArrayRef<mlir::AffineExpr> extents, unsigned numReductions,
+                          llvm::ArrayRef<ir::ReduceKind> kinds, mlir::TypeRange elementTypes, Body body);
   /// Without reductions, one result.
-  mlir::Value map(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Type elementType, llvm::function_ref<mlir::Value(Nest &)> body);
+  mlir::Value map(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Type elementType,
+                  llvm::function_ref<mlir::Value(Nest &)> body);
   /// One reduction.
-  mlir::Value reduce(llvm::ArrayRef<mlir::AffineExpr> extents, unsigned numReductions, ir::ReduceKind kind, mlir::Type elementType,
-                     llvm::function_ref<mlir::Value(Nest &)> body);
+  mlir::Value reduce(llvm::ArrayRef<mlir::AffineExpr> extents, unsigned numReductions, ir::ReduceKind kind,
+                     mlir::Type elementType, llvm::function_ref<mlir::Value(Nest &)> body);
 
   /// Ends the kernel; the op's users are not changed yet.
   ir::KernelOp finish(mlir::ValueRange results);

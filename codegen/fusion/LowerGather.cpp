@@ -6,11 +6,14 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
-/// An integer scalar as an index into an axis of `extent` elements: negative ones count from the end, out of range is reported.
+/// An integer scalar as an index into an axis of `extent` elements: negative ones count from the end, out of range is
+/// reported.
 Value checkedIndex(Nest &nest, Value scalar, Type elementType, AffineExpr extent) {
-  Value index = elementType.isUnsignedInteger() ? nest.b.create<arith::IndexCastUIOp>(nest.loc, nest.b.getIndexType(), scalar).getResult()
-                                                : nest.b.create<arith::IndexCastOp>(nest.loc, nest.b.getIndexType(), scalar).getResult();
-  return nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), index, ir::ExtentsAttr::get(nest.b.getContext(), extent));
+  Value index = elementType.isUnsignedInteger()
+                    ? nest.b.create<arith::IndexCastUIOp>(nest.loc, nest.b.getIndexType(), scalar).getResult()
+                    : nest.b.create<arith::IndexCastOp>(nest.loc, nest.b.getIndexType(), scalar).getResult();
+  return nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), index,
+                                          ir::ExtentsAttr::get(nest.b.getContext(), extent));
 }
 
 } // namespace

@@ -11,8 +11,8 @@ namespace {
 struct Rows {
   ir::Exprs outer, extents;
   unsigned numReductions = 0;
-  ir::Exprs at;      ///< the tensor's indices over (rows, normalised)
-  ir::Exprs rowOf;   ///< the row's indices over the tensor's own
+  ir::Exprs at;    ///< the tensor's indices over (rows, normalised)
+  ir::Exprs rowOf; ///< the row's indices over the tensor's own
 };
 
 Rows splitRows(ArrayRef<AffineExpr> extents, unsigned firstAxis, unsigned numAxes, MLIRContext *context) {
@@ -91,17 +91,22 @@ LoweredValues lowerLayerNorm(ir::LayerNormOp op, KernelBuilder &kernel) {
   auto centred = [&](Nest &nest, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> row) -> Value {
     return nest.b.create<arith::SubFOp>(nest.loc, nest.loadCompute(kernel.input(0), at), nest.load(mean, row));
   };
-  Value squares = kernel.reduce(rows.extents, rows.numReductions, ir::ReduceKind::Sum, compute, [&](Nest &nest) -> Value {
-    Value value = centred(nest, rows.at, nest.dims(numRows));
-    return nest.b.create<arith::MulFOp>(nest.loc, value, value);
-  });
+  Value squares =
+      kernel.reduce(rows.extents, rows.numReductions, ir::ReduceKind::Sum, compute, [&](Nest &nest) -> Value {
+        Value value = centred(nest, rows.at, nest.dims(numRows));
+        return nest.b.create<arith::MulFOp>(nest.loc, value, value);
+      });
   Value scale = kernel.map(rows.outer, compute, [&](Nest &nest) -> Value {
-    Value variance = nest.b.create<arith::MulFOp>(nest.loc, nest.load(squares, nest.dims()), reciprocalCount(nest, rows, compute));
-    Value sum = nest.b.create<arith::AddFOp>(nest.loc, variance, nest.constantOf(compute, op.getEpsilon().convertToDouble()));
-    return nest.b.create<arith::DivFOp>(nest.loc, nest.constantOf(compute, 1), nest.b.create<math::SqrtOp>(nest.loc, sum));
+    Value variance =
+        nest.b.create<arith::MulFOp>(nest.loc, nest.load(squares, nest.dims()), reciprocalCount(nest, rows, compute));
+    Value sum =
+        nest.b.create<arith::AddFOp>(nest.loc, variance, nest.constantOf(compute, op.getEpsilon().convertToDouble()));
+    return nest.b.create<arith::DivFOp>(nest.loc, nest.constantOf(compute, 1),
+                                        nest.b.create<math::SqrtOp>(nest.loc, sum));
   });
   return lowered(kernel.map(extents, element, [&](Nest &nest) {
-    Value value = nest.b.create<arith::MulFOp>(nest.loc, centred(nest, nest.dims(), rows.rowOf), nest.load(scale, rows.rowOf));
+    Value value =
+        nest.b.create<arith::MulFOp>(nest.loc, centred(nest, nest.dims(), rows.rowOf), nest.load(scale, rows.rowOf));
     return fromCompute(nest.b, nest.loc, value, element);
   }));
 }
@@ -110,17 +115,22 @@ LoweredValues lowerRmsNorm(ir::RmsNormOp op, KernelBuilder &kernel) {
   Type element = elementOf(op.getX()), compute = computeType(element);
   ir::Exprs extents = extentsOf(op.getX());
   Rows rows = splitRows(extents, op.getAxis(), extents.size() - op.getAxis(), kernel.context());
-  Value squares = kernel.reduce(rows.extents, rows.numReductions, ir::ReduceKind::Sum, compute, [&](Nest &nest) -> Value {
-    Value value = nest.loadCompute(kernel.input(0), rows.at);
-    return nest.b.create<arith::MulFOp>(nest.loc, value, value);
-  });
+  Value squares =
+      kernel.reduce(rows.extents, rows.numReductions, ir::ReduceKind::Sum, compute, [&](Nest &nest) -> Value {
+        Value value = nest.loadCompute(kernel.input(0), rows.at);
+        return nest.b.create<arith::MulFOp>(nest.loc, value, value);
+      });
   Value scale = kernel.map(rows.outer, compute, [&](Nest &nest) -> Value {
-    Value mean = nest.b.create<arith::MulFOp>(nest.loc, nest.load(squares, nest.dims()), reciprocalCount(nest, rows, compute));
-    Value sum = nest.b.create<arith::AddFOp>(nest.loc, mean, nest.constantOf(compute, op.getEpsilon().convertToDouble()));
-    return nest.b.create<arith::DivFOp>(nest.loc, nest.constantOf(compute, 1), nest.b.create<math::SqrtOp>(nest.loc, sum));
+    Value mean =
+        nest.b.create<arith::MulFOp>(nest.loc, nest.load(squares, nest.dims()), reciprocalCount(nest, rows, compute));
+    Value sum =
+        nest.b.create<arith::AddFOp>(nest.loc, mean, nest.constantOf(compute, op.getEpsilon().convertToDouble()));
+    return nest.b.create<arith::DivFOp>(nest.loc, nest.constantOf(compute, 1),
+                                        nest.b.create<math::SqrtOp>(nest.loc, sum));
   });
   return lowered(kernel.map(extents, element, [&](Nest &nest) {
-    Value value = nest.b.create<arith::MulFOp>(nest.loc, nest.loadCompute(kernel.input(0), nest.dims()), nest.load(scale, rows.rowOf));
+    Value value = nest.b.create<arith::MulFOp>(nest.loc, nest.loadCompute(kernel.input(0), nest.dims()),
+                                               nest.load(scale, rows.rowOf));
     return fromCompute(nest.b, nest.loc, value, element);
   }));
 }

@@ -8,9 +8,9 @@ namespace {
 
 /// How the axes of an operand become the loops of a reduction: the parallel loops are the axes of the result.
 struct ReductionLoops {
-  ir::Exprs extents;       ///< parallel loops, then reduced ones
+  ir::Exprs extents; ///< parallel loops, then reduced ones
   unsigned numReductions = 0;
-  ir::Exprs at;            ///< the operand's indices over them
+  ir::Exprs at; ///< the operand's indices over them
 };
 
 ReductionLoops splitAxes(ArrayRef<AffineExpr> extents, ArrayRef<int64_t> axes, bool keepDims, MLIRContext *context) {
@@ -38,8 +38,10 @@ LoweredValues lowerReduce(ir::ReduceOp op, KernelBuilder &kernel) {
   Type element = elementOf(op.getX());
   ir::Exprs from = extentsOf(op.getX()), to = extentsOf(op.getY());
   ReductionLoops loops = splitAxes(from, op.getAxes(), op.getKeepDims(), kernel.context());
-  bool isFloat = isa<FloatType>(element), isExtremum = op.getKind() == ir::ReduceKind::Max || op.getKind() == ir::ReduceKind::Min;
-  // Combiners of loops are signed. Small unsigned integers and bool are extended; the largest unsigned type is not lowered.
+  bool isFloat = isa<FloatType>(element),
+       isExtremum = op.getKind() == ir::ReduceKind::Max || op.getKind() == ir::ReduceKind::Min;
+  // Combiners of loops are signed. Small unsigned integers and bool are extended; the largest unsigned type is not
+  // lowered.
   Type accumulate = computeType(element);
   bool extend = isExtremum && (element.isInteger(1) || element.isUnsignedInteger());
   if (extend) {
@@ -83,7 +85,8 @@ LoweredValues lowerReduce(ir::ReduceOp op, KernelBuilder &kernel) {
 }
 
 LoweredValues lowerArgReduce(ir::ArgReduceOp op, KernelBuilder &kernel) {
-  // Two passes: the extremum, then the first (or last) index that holds it. A NaN makes the extremum NaN, and is what then is looked for.
+  // Two passes: the extremum, then the first (or last) index that holds it. A NaN makes the extremum NaN, and is what
+  // then is looked for.
   Type element = elementOf(op.getX());
   if (element.isInteger(1) || element.isUnsignedInteger())
     return failure();

@@ -21,7 +21,8 @@ struct AxisTable {
 constexpr int64_t kMostTableWork = 1 << 22;
 constexpr unsigned kMostTaps = 16;
 
-/// The op's own reference kernel applied to the unit vectors of one axis tells the weights: one definition of every mode.
+/// The op's own reference kernel applied to the unit vectors of one axis tells the weights: one definition of every
+/// mode.
 std::optional<AxisTable> makeTable(ir::ResizeOp op, unsigned axis, int64_t in, int64_t out) {
   if (in <= 0 || out <= 0 || in > kMostTableWork / in || in * out > kMostTableWork)
     return std::nullopt;
@@ -37,7 +38,8 @@ std::optional<AxisTable> makeTable(ir::ResizeOp op, unsigned axis, int64_t in, i
     units[i * in + i] = 1.0f;
   Tensor input = Tensor::Wrap(units.data(), DType::kF32, {in, in});
   TensorType resultType{DType::kF32, {in, out}};
-  auto result = reference::Find("resize")({absl::MakeConstSpan(&input, 1), *attributes, absl::MakeConstSpan(&resultType, 1)});
+  auto result =
+      reference::Find("resize")({absl::MakeConstSpan(&input, 1), *attributes, absl::MakeConstSpan(&resultType, 1)});
   if (!result.ok())
     return std::nullopt;
   absl::StatusOr<Tensor> weights = result->front().Contiguous();
@@ -82,7 +84,8 @@ std::optional<AxisTable> makeTable(ir::ResizeOp op, unsigned axis, int64_t in, i
 LoweredValues lowerResize(ir::ResizeOp op, KernelBuilder &kernel) {
   Type element = elementOf(op.getX()), compute = computeType(element);
   auto from = cast<RankedTensorType>(op.getX().getType()), to = cast<RankedTensorType>(op.getY().getType());
-  if (!isa<FloatType>(element) || !from.hasStaticShape() || !to.hasStaticShape() || op.getCoordinate() == ir::Coordinate::TfCropAndResize)
+  if (!isa<FloatType>(element) || !from.hasStaticShape() || !to.hasStaticShape() ||
+      op.getCoordinate() == ir::Coordinate::TfCropAndResize)
     return failure();
 
   struct Axis {
@@ -110,13 +113,13 @@ LoweredValues lowerResize(ir::ResizeOp op, KernelBuilder &kernel) {
       axis.sources = kernel.addConstant(
           DenseElementsAttr::get(type(IntegerType::get(kernel.context(), 32)), ArrayRef<int32_t>(axis.table.sources)));
     if (axis.table.taps > 1)
-      axis.weights =
-          kernel.addConstant(DenseElementsAttr::get(type(Float32Type::get(kernel.context())), ArrayRef<float>(axis.table.weights)));
+      axis.weights = kernel.addConstant(
+          DenseElementsAttr::get(type(Float32Type::get(kernel.context())), ArrayRef<float>(axis.table.weights)));
   }
   return lowered(kernel.map(extentsOf(op.getY()), element, [&](Nest &nest) {
     // The sum over all combinations of taps, the last axis innermost.
-    std::function<Value(unsigned, ir::Exprs, llvm::SmallVector<Value>)> sum = [&](unsigned which, ir::Exprs at,
-                                                                                  llvm::SmallVector<Value> extra) -> Value {
+    std::function<Value(unsigned, ir::Exprs, llvm::SmallVector<Value>)> sum =
+        [&](unsigned which, ir::Exprs at, llvm::SmallVector<Value> extra) -> Value {
       if (which == axes.size())
         return toCompute(nest.b, nest.loc, nest.load(kernel.input(0), at, {}, {}, extra));
       const Axis &axis = axes[which];

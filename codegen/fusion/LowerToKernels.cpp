@@ -33,7 +33,8 @@ LoweredValues lowerOp(Operation *op, KernelBuilder &kernel) {
       .Case<ir::RmsNormOp>([&](auto o) { return lowerRmsNorm(o, kernel); })
       .Case<ir::MaxPoolOp, ir::AvgPoolOp>([&](auto o) { return lowerPool(o, kernel); })
       .Case<ir::ResizeOp>([&](auto o) { return lowerResize(o, kernel); })
-      .Case<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>([&](auto o) { return lowerTemplate(o, kernel); })
+      .Case<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>(
+          [&](auto o) { return lowerTemplate(o, kernel); })
       .Default([](Operation *) { return LoweredValues(failure()); });
 }
 
@@ -49,28 +50,13 @@ bool isCandidate(Operation *op) {
   return true;
 }
 
-/// Extents that only the op itself determines cannot be the extents of loops.
-bool hasFreshExtents(Operation *op) {
-  llvm::SmallDenseSet<unsigned> known;
-  auto collect = [&](Value value) {
-    for (AffineExpr extent : extentsOf(value))
-      extent.walk([&](AffineExpr part) {
-        if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
-          known.insert(symbol.getPosition());
-      });
-  };
-  for (Value operand : op->getOperands())
-    collect(operand);
-  return isa<ir::LibraryOp>(op);
-}
-
 struct LowerToKernels : impl::LowerToKernelsPassBase<LowerToKernels> {
   explicit LowerToKernels(Target *target = nullptr) : target(target) {}
 
   void runOnOperation() override {
     llvm::SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (op->getParentOfType<ir::KernelOp>() || !isCandidate(op) || isa<ir::ReshapeOp>(op) || hasFreshExtents(op))
+      if (op->getParentOfType<ir::KernelOp>() || !isCandidate(op) || isa<ir::ReshapeOp>(op))
         return;
       ops.push_back(op);
     });
@@ -101,6 +87,5 @@ struct LowerToKernels : impl::LowerToKernelsPassBase<LowerToKernels> {
 } // namespace
 
 std::unique_ptr<Pass> createLowerToKernelsPass(Target *target) { return std::make_unique<LowerToKernels>(target); }
-std::unique_ptr<Pass> createLowerToKernelsPass() { return std::make_unique<LowerToKernels>(); }
 
 } // namespace tcc::codegen

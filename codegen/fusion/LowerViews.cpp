@@ -75,8 +75,9 @@ LoweredValues lowerReshape(ir::ReshapeOp op, KernelBuilder &kernel) {
   for (AffineExpr extent : from)
     if (ir::getConstant(extent) == 0)
       return failure();
-  return lowered(kernel.map(to, elementOf(op.getY()),
-                            [&](Nest &nest) { return nest.load(kernel.input(0), reshapeIndices(from, to, nest.dims())); }));
+  return lowered(kernel.map(to, elementOf(op.getY()), [&](Nest &nest) {
+    return nest.load(kernel.input(0), reshapeIndices(from, to, nest.dims()));
+  }));
 }
 
 LoweredValues lowerSlice(ir::SliceOp op, KernelBuilder &kernel) {

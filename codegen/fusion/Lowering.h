@@ -5,8 +5,8 @@
 
 namespace tcc::codegen {
 
-/// Fills the body of a kernel for one op and returns what it yields; nothing if the op has no form as loops (for these types and
-/// attributes): it then stays a library call. One function for each family, in the file of that name.
+/// Fills the body of a kernel for one op and returns what it yields; nothing if the op has no form as loops (for these
+/// types and attributes): it then stays a library call. One function for each family, in the file of that name.
 using LoweredValues = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
 LoweredValues lowerPointwise(mlir::Operation *op, KernelBuilder &kernel);
@@ -35,12 +35,14 @@ LoweredValues lowerOp(mlir::Operation *op, KernelBuilder &kernel);
 
 /// Exprs of a tensor value's extents and its element type (with sign).
 inline ir::Exprs extentsOf(mlir::Value tensor) { return ir::getExtents(tensor.getType()); }
-inline mlir::Type elementOf(mlir::Value tensor) { return mlir::cast<mlir::RankedTensorType>(tensor.getType()).getElementType(); }
+inline mlir::Type elementOf(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType()).getElementType();
+}
 /// Result values as lowerings return them.
 inline LoweredValues lowered(mlir::Value value) { return llvm::SmallVector<mlir::Value>{value}; }
 
-/// Indices of a tensor with extents `from` at the place that `index` has in row-major order over extents `to`. Runs of axes with equal
-/// products are matched, so that most reshapes need no division.
+/// Indices of a tensor with extents `from` at the place that `index` has in row-major order over extents `to`. Runs of
+/// axes with equal products are matched, so that most reshapes need no division.
 ir::Exprs reshapeIndices(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to,
                          llvm::ArrayRef<mlir::AffineExpr> index);
 

@@ -15,8 +15,8 @@ class Target;
 #define GEN_PASS_DECL
 #include "codegen/fusion/Passes.h.inc"
 
-/// With a target, only kernels that it can compile are made; without one, all. The target must outlive the pass and is asked from one
-/// thread at a time.
+/// With a target, only kernels that it can compile are made; without one, all. The target must outlive the pass and is
+/// asked from one thread at a time.
 std::unique_ptr<mlir::Pass> createLowerToKernelsPass(Target *target);
 std::unique_ptr<mlir::Pass> createFuseKernelsPass(Target *target, FuseKernelsPassOptions options = {});
 

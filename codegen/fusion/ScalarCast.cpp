@@ -14,7 +14,9 @@ Value floatToInt(OpBuilder &b, Location loc, Value x, IntegerType to) {
   bool isUnsigned = to.isUnsigned();
   Type result = signless(to);
   auto real = [&](double value) -> Value { return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, value)); };
-  auto integer = [&](const APInt &value) -> Value { return b.create<arith::ConstantOp>(loc, IntegerAttr::get(result, value)); };
+  auto integer = [&](const APInt &value) -> Value {
+    return b.create<arith::ConstantOp>(loc, IntegerAttr::get(result, value));
+  };
   double low = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1);
   double high = std::ldexp(1.0, isUnsigned ? width : width - 1);
   Value below = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, real(low));
@@ -62,8 +64,9 @@ Value emitScalarCast(OpBuilder &b, Location loc, Value scalar, Type from, Type t
     return floatToInt(b, loc, scalar, toInt);
   if (fromInt) {
     // A 64-bit integer into a half float is rounded twice: through float32.
-    Value real = fromInt.isUnsigned() || fromInt.getWidth() == 1 ? b.create<arith::UIToFPOp>(loc, compute, scalar).getResult()
-                                                                 : b.create<arith::SIToFPOp>(loc, compute, scalar).getResult();
+    Value real = fromInt.isUnsigned() || fromInt.getWidth() == 1
+                     ? b.create<arith::UIToFPOp>(loc, compute, scalar).getResult()
+                     : b.create<arith::SIToFPOp>(loc, compute, scalar).getResult();
     return fromCompute(b, loc, real, to);
   }
   unsigned have = scalar.getType().getIntOrFloatBitWidth(), want = compute.getIntOrFloatBitWidth();

@@ -21,15 +21,20 @@ public:
 
   Value unary(Value x) {
     return llvm::TypeSwitch<Operation *, Value>(op)
-        .Case<ir::AbsOp>([&](auto) { return isFloat ? make<math::AbsFOp>(x) : isUnsigned ? x : make<math::AbsIOp>(x); })
-        .Case<ir::NegOp>([&](auto) { return isBool ? Value() : isFloat ? make<arith::NegFOp>(x) : make<arith::SubIOp>(number(0), x); })
+        .Case<ir::AbsOp>([&](auto) { return isFloat      ? make<math::AbsFOp>(x)
+                                            : isUnsigned ? x
+                                                         : make<math::AbsIOp>(x); })
+        .Case<ir::NegOp>([&](auto) {
+          return isBool ? Value() : isFloat ? make<arith::NegFOp>(x) : make<arith::SubIOp>(number(0), x);
+        })
         .Case<ir::SignOp>([&](auto) { return sign(x); })
         .Case<ir::CeilOp>([&](auto) { return isFloat ? make<math::CeilOp>(x) : x; })
         .Case<ir::FloorOp>([&](auto) { return isFloat ? make<math::FloorOp>(x) : x; })
         .Case<ir::RoundOp>([&](auto) { return isFloat ? make<math::RoundEvenOp>(x) : x; })
         .Case<ir::TruncOp>([&](auto) { return isFloat ? make<math::TruncOp>(x) : x; })
         .Case<ir::SqrtOp>([&](auto) { return real<math::SqrtOp>(x); })
-        .Case<ir::RsqrtOp>([&](auto) { return isFloat ? make<arith::DivFOp>(number(1), make<math::SqrtOp>(x)) : Value(); })
+        .Case<ir::RsqrtOp>(
+            [&](auto) { return isFloat ? make<arith::DivFOp>(number(1), make<math::SqrtOp>(x)) : Value(); })
         .Case<ir::ReciprocalOp>([&](auto) { return isFloat ? make<arith::DivFOp>(number(1), x) : Value(); })
         .Case<ir::ExpOp>([&](auto) { return real<math::ExpOp>(x); })
         .Case<ir::Expm1Op>([&](auto) { return real<math::ExpM1Op>(x); })
@@ -103,7 +108,8 @@ private:
     if (isBool)
       return x;
     if (isFloat) {
-      Value positive = compare(arith::CmpFPredicate::OGT, x, number(0)), negative = compare(arith::CmpFPredicate::OLT, x, number(0));
+      Value positive = compare(arith::CmpFPredicate::OGT, x, number(0)),
+            negative = compare(arith::CmpFPredicate::OLT, x, number(0));
       // Zeros and NaN stay what they are.
       return select(positive, number(1), select(negative, number(-1), x));
     }
@@ -161,7 +167,8 @@ private:
   Value floatMod(Value a, Value c) {
     Value zero = number(0), rest = make<arith::RemFOp>(a, c);
     Value isZero = compare(arith::CmpFPredicate::OEQ, rest, zero);
-    Value restNegative = compare(arith::CmpFPredicate::OLT, rest, zero), divisorNegative = compare(arith::CmpFPredicate::OLT, c, zero);
+    Value restNegative = compare(arith::CmpFPredicate::OLT, rest, zero),
+          divisorNegative = compare(arith::CmpFPredicate::OLT, c, zero);
     Value differ = make<arith::XOrIOp>(restNegative, divisorNegative);
     Value adjusted = select(differ, make<arith::AddFOp>(rest, c), rest);
     return select(isZero, make<math::CopySignOp>(zero, c), adjusted);
@@ -200,8 +207,9 @@ private:
   }
 
   Value compareScalars(ir::Predicate predicate, Value a, Value c) {
-    static constexpr arith::CmpFPredicate kFloat[] = {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE, arith::CmpFPredicate::OLT,
-                                                      arith::CmpFPredicate::OLE, arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
+    static constexpr arith::CmpFPredicate kFloat[] = {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
+                                                      arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,
+                                                      arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
     static constexpr arith::CmpIPredicate kSigned[] = {arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,
                                                        arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
                                                        arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
@@ -243,7 +251,9 @@ Value emitScalarOp(OpBuilder &b, Operation *op, ValueRange operands) {
   for (Value operand : operands)
     scalars.push_back(toCompute(b, loc, operand));
   Emitter emitter(b, op, elementOf(op->getOperand(0)));
-  Value value = scalars.size() == 1 ? emitter.unary(scalars[0]) : scalars.size() == 2 ? emitter.binary(scalars[0], scalars[1]) : Value();
+  Value value = scalars.size() == 1   ? emitter.unary(scalars[0])
+                : scalars.size() == 2 ? emitter.binary(scalars[0], scalars[1])
+                                      : Value();
   if (!value)
     return {};
   return isa<FloatType>(value.getType()) ? fromCompute(b, loc, value, result) : value;

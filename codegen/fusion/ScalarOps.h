@@ -5,8 +5,9 @@
 
 namespace tcc::codegen {
 
-/// The scalar form of a pointwise level-1 op (ir/OpsPointwise.td): `operands` are the scalars of its operands as loaded (half floats as
-/// such). Returns the result's scalar in the result's element type, or null if the op has no scalar form for these types.
+/// The scalar form of a pointwise level-1 op (ir/OpsPointwise.td): `operands` are the scalars of its operands as loaded
+/// (half floats as such). Returns the result's scalar in the result's element type, or null if the op has no scalar
+/// form for these types.
 mlir::Value emitScalarOp(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 /// Conversion of a scalar as tcc.cast has it; the types with their signs.

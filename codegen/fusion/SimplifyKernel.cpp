@@ -1,0 +1,312 @@
+//===- SimplifyKernel.cpp - index arithmetic, constants, dead code --------===//
+#include "codegen/fusion/IndexSimplify.h"
+#include "codegen/fusion/KernelBuilder.h"
+#include "codegen/fusion/KernelRewrite.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/CSE.h"
+
+using namespace mlir;
+
+namespace tcc::codegen {
+
+AffineExpr extentOfIndex(Value index) {
+  if (auto argument = dyn_cast<BlockArgument>(index))
+    if (auto loops = dyn_cast<ir::LoopsOp>(argument.getOwner()->getParentOp()))
+      return loops.getExtents().getExprs()[argument.getArgNumber()];
+  if (auto check = index.getDefiningOp<ir::BoundsCheckOp>())
+    return check.getExtent().getExprs().front();
+  return {};
+}
+
+namespace {
+
+/// Index operands with index arithmetic composed in, each once; expressions over the old operands are rewritten by
+/// `map`.
+struct IndexOperands {
+  llvm::SmallVector<Value> values;
+  llvm::SmallVector<AffineExpr> replacement; ///< for each old operand
+
+  IndexOperands(ValueRange old, MLIRContext *context) {
+    for (Value operand : old)
+      replacement.push_back(express(operand, context));
+  }
+  AffineExpr express(Value operand, MLIRContext *context) {
+    if (auto apply = operand.getDefiningOp<ir::ApplyOp>()) {
+      llvm::SmallVector<AffineExpr> inner;
+      for (Value value : apply.getIndices())
+        inner.push_back(express(value, context));
+      return apply.getMap().getResult(0).replaceDims(inner);
+    }
+    llvm::APInt constant;
+    if (matchPattern(operand, m_ConstantInt(&constant)))
+      return getAffineConstantExpr(constant.getSExtValue(), context);
+    auto it = llvm::find(values, operand);
+    unsigned position = it - values.begin();
+    if (it == values.end())
+      values.push_back(operand);
+    return getAffineDimExpr(position, context);
+  }
+  IndexRanges ranges(ArrayAttr symbols) const {
+    llvm::SmallVector<AffineExpr> extents;
+    for (Value value : values)
+      extents.push_back(extentOfIndex(value));
+    return IndexRanges(extents, symbols);
+  }
+  /// Drops operands that none of the expressions uses.
+  void compact(llvm::MutableArrayRef<AffineExpr> exprs, MLIRContext *context) {
+    llvm::SmallVector<bool> used(values.size(), false);
+    for (AffineExpr expr : exprs)
+      expr.walk([&](AffineExpr part) {
+        if (auto dim = dyn_cast<AffineDimExpr>(part))
+          used[dim.getPosition()] = true;
+      });
+    llvm::SmallVector<AffineExpr> renumbered(values.size());
+    llvm::SmallVector<Value> kept;
+    for (size_t i = 0; i < values.size(); ++i) {
+      renumbered[i] = getAffineDimExpr(kept.size(), context);
+      if (used[i])
+        kept.push_back(values[i]);
+    }
+    for (AffineExpr &expr : exprs)
+      expr = expr.replaceDims(renumbered);
+    values = kept;
+  }
+};
+
+class Simplifier {
+public:
+  explicit Simplifier(ir::KernelOp kernel)
+      : kernel(kernel), context(kernel.getContext()), symbols(ir::getSymbols(kernel)) {}
+
+  void run() {
+    llvm::SmallVector<Operation *> ops;
+    kernel.getBody().walk([&](Operation *op) {
+      if (isa<ir::LoadOp, ir::ApplyOp, ir::InSetOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<ir::LoadOp>([&](auto o) { simplifyLoad(o); })
+          .Case<ir::ApplyOp>([&](auto o) { simplifyApply(o); })
+          .Case<ir::InSetOp>([&](auto o) { simplifyInSet(o); });
+  }
+
+private:
+  unsigned numSymbols() { return symbols.size(); }
+
+  void simplifyLoad(ir::LoadOp load) {
+    OpBuilder b(load);
+    IndexOperands operands(load.getIndices(), context);
+    IndexRanges ranges = operands.ranges(symbols);
+    IntegerSet set;
+    if (IntegerSetAttr mask = load.getMaskAttr()) {
+      std::optional<IntegerSet> simplified = ranges.simplify(mask.getValue().replaceDimsAndSymbols(
+          operands.replacement, identitySymbols(), operands.values.size(), numSymbols()));
+      if (!simplified) {
+        Value fill = load.getFill()
+                         ? load.getFill()
+                         : b.create<arith::ConstantOp>(load.getLoc(), b.getZeroAttr(load.getType())).getResult();
+        load.replaceAllUsesWith(fill);
+        load.erase();
+        return;
+      }
+      if (!holdsAlways(*simplified))
+        set = *simplified;
+    }
+    if (Value constant = loadedConstant(load, b)) {
+      if (set) {
+        Value inside = b.create<ir::InSetOp>(load.getLoc(), b.getI1Type(), operands.values, IntegerSetAttr::get(set));
+        Value fill = load.getFill()
+                         ? load.getFill()
+                         : b.create<arith::ConstantOp>(load.getLoc(), b.getZeroAttr(load.getType())).getResult();
+        constant = b.create<arith::SelectOp>(load.getLoc(), inside, constant, fill);
+      }
+      load.replaceAllUsesWith(constant);
+      load.erase();
+      return;
+    }
+    llvm::SmallVector<AffineExpr> exprs;
+    ir::Exprs extents = ir::getExtents(load.getTensor().getType());
+    for (auto [expr, extent] : llvm::zip_equal(load.getMap().getResults(), extents)) {
+      // An axis of one element has only index 0 (a masked load may name others, and then does not read).
+      bool single = ir::getConstant(extent) == 1;
+      exprs.push_back(single ? getAffineConstantExpr(0, context)
+                             : ranges.simplify(expr.replaceDims(operands.replacement)));
+    }
+    unsigned numIndices = exprs.size();
+    llvm::SmallVector<bool> equalities;
+    if (set) {
+      llvm::append_range(exprs, set.getConstraints());
+      equalities.assign(set.getEqFlags().begin(), set.getEqFlags().end());
+    }
+    operands.compact(exprs, context);
+    auto map = AffineMap::get(operands.values.size(), numSymbols(), ArrayRef(exprs).take_front(numIndices), context);
+    IntegerSetAttr mask;
+    if (set)
+      mask = IntegerSetAttr::get(
+          IntegerSet::get(operands.values.size(), numSymbols(), ArrayRef(exprs).drop_front(numIndices), equalities));
+    auto next = b.create<ir::LoadOp>(load.getLoc(), load.getType(), load.getTensor(), operands.values,
+                                     set ? load.getFill() : Value(), AffineMapAttr::get(map), mask);
+    load.replaceAllUsesWith(next.getResult());
+    load.erase();
+  }
+
+  void simplifyApply(ir::ApplyOp apply) {
+    OpBuilder b(apply);
+    IndexOperands operands(apply.getIndices(), context);
+    llvm::SmallVector<AffineExpr> exprs = {
+        operands.ranges(symbols).simplify(apply.getMap().getResult(0).replaceDims(operands.replacement))};
+    operands.compact(exprs, context);
+    Value next;
+    if (auto dim = dyn_cast<AffineDimExpr>(exprs[0]))
+      next = operands.values[dim.getPosition()];
+    else if (auto constant = dyn_cast<AffineConstantExpr>(exprs[0]))
+      next = b.create<arith::ConstantIndexOp>(apply.getLoc(), constant.getValue());
+    else
+      next = b.create<ir::ApplyOp>(
+          apply.getLoc(), b.getIndexType(), operands.values,
+          AffineMapAttr::get(AffineMap::get(operands.values.size(), numSymbols(), exprs, context)));
+    apply.replaceAllUsesWith(next);
+    apply.erase();
+  }
+
+  void simplifyInSet(ir::InSetOp test) {
+    OpBuilder b(test);
+    IndexOperands operands(test.getIndices(), context);
+    std::optional<IntegerSet> set = operands.ranges(symbols).simplify(test.getSet().replaceDimsAndSymbols(
+        operands.replacement, identitySymbols(), operands.values.size(), numSymbols()));
+    Value next;
+    if (!set || holdsAlways(*set)) {
+      next = b.create<arith::ConstantOp>(test.getLoc(), b.getBoolAttr(set.has_value()));
+    } else {
+      llvm::SmallVector<AffineExpr> exprs(set->getConstraints());
+      operands.compact(exprs, context);
+      next = b.create<ir::InSetOp>(
+          test.getLoc(), b.getI1Type(), operands.values,
+          IntegerSetAttr::get(IntegerSet::get(operands.values.size(), numSymbols(), exprs, set->getEqFlags())));
+    }
+    test.replaceAllUsesWith(next);
+    test.erase();
+  }
+
+  static bool holdsAlways(IntegerSet set) {
+    return set.getNumConstraints() == 1 && set.isEq(0) &&
+           set.getConstraint(0) == getAffineConstantExpr(0, set.getContext());
+  }
+  llvm::SmallVector<AffineExpr> identitySymbols() {
+    llvm::SmallVector<AffineExpr> result;
+    for (unsigned i = 0; i < symbols.size(); ++i)
+      result.push_back(getAffineSymbolExpr(i, context));
+    return result;
+  }
+
+  /// The scalar if the tensor is a constant of one value.
+  Value loadedConstant(ir::LoadOp load, OpBuilder &b) {
+    auto argument = dyn_cast<BlockArgument>(load.getTensor());
+    if (!argument)
+      return {};
+    auto constant = kernel.getInputs()[argument.getArgNumber()].getDefiningOp<ir::ConstantOp>();
+    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+    if (!elements || !elements.isSplat())
+      return {};
+    Type type = load.getType();
+    if (isa<FloatType>(type))
+      return b.create<arith::ConstantOp>(load.getLoc(), FloatAttr::get(type, elements.getSplatValue<APFloat>()));
+    return b.create<arith::ConstantOp>(load.getLoc(), IntegerAttr::get(type, elements.getSplatValue<APInt>()));
+  }
+
+  ir::KernelOp kernel;
+  MLIRContext *context;
+  ArrayAttr symbols;
+};
+
+/// select of equal or known operands, which inlining leaves behind.
+void foldSelects(ir::KernelOp kernel) {
+  llvm::SmallVector<arith::SelectOp> selects;
+  kernel.getBody().walk([&](arith::SelectOp select) { selects.push_back(select); });
+  for (arith::SelectOp select : selects) {
+    llvm::APInt condition;
+    Value value;
+    if (select.getTrueValue() == select.getFalseValue())
+      value = select.getTrueValue();
+    else if (matchPattern(select.getCondition(), m_ConstantInt(&condition)))
+      value = condition.isZero() ? select.getFalseValue() : select.getTrueValue();
+    if (!value)
+      continue;
+    select.replaceAllUsesWith(value);
+    select.erase();
+  }
+}
+
+void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>()) {
+      op.erase();
+      continue;
+    }
+    if (auto loops = dyn_cast<ir::LoopsOp>(op))
+      eraseDead(loops.getBody().front());
+  }
+}
+
+/// Results of loops that nothing reads.
+void dropUnusedResults(ir::LoopsOp loops) {
+  llvm::SmallVector<unsigned> used;
+  for (OpResult result : loops->getResults())
+    if (!result.use_empty())
+      used.push_back(result.getResultNumber());
+  if (used.size() == loops.getNumResults())
+    return;
+  OpBuilder b(loops);
+  llvm::SmallVector<Type> types;
+  llvm::SmallVector<Attribute> kinds;
+  llvm::SmallVector<Value> yields;
+  auto yield = cast<ir::YieldOp>(loops.getBody().front().getTerminator());
+  for (unsigned i : used) {
+    types.push_back(loops.getResult(i).getType());
+    yields.push_back(yield->getOperand(i));
+    if (!loops.getKinds().empty())
+      kinds.push_back(loops.getKinds()[i]);
+  }
+  auto next =
+      b.create<ir::LoopsOp>(loops.getLoc(), types, loops.getExtents(), loops.getNumReductions(), b.getArrayAttr(kinds));
+  next.getBody().takeBody(loops.getBody());
+  yield->setOperands(yields);
+  for (auto [result, i] : llvm::zip_equal(next->getResults(), used))
+    loops.getResult(i).replaceAllUsesWith(result);
+  loops.erase();
+}
+
+ir::KernelOp dropUnusedInputs(ir::KernelOp kernel) {
+  llvm::BitVector unused(kernel.getInputs().size());
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+  if (unused.none())
+    return kernel;
+  kernel.getBody().front().eraseArguments(unused);
+  kernel->eraseOperands(unused);
+  return kernel;
+}
+
+} // namespace
+
+ir::KernelOp simplifyKernel(ir::KernelOp kernel) {
+  Simplifier(kernel).run();
+  foldSelects(kernel);
+  Block &block = kernel.getBody().front();
+  eraseDead(block);
+  {
+    IRRewriter rewriter(kernel.getContext());
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  }
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto loops = dyn_cast<ir::LoopsOp>(op))
+      dropUnusedResults(loops);
+  eraseDead(block);
+  return dropUnusedInputs(kernel);
+}
+
+} // namespace tcc::codegen
