@@ -226,7 +226,7 @@ bool IndexRanges::isNonNegative(AffineExpr expr) const {
       addTerm(bound, m, c);
   }
   AffineExpr lower = ir::simplifyExtent(build(bound, context));
-  return ir::getRange(lower, symbols).first >= 0;
+  return ir::getValueRange(lower, symbols).first >= 0;
 }
 
 AffineExpr IndexRanges::simplifyDivision(AffineExpr lhs, AffineExpr divisorExpr, bool remainder) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/Extents.h"
+#include "mlir/IR/IntegerSet.h"
 
 namespace tcc::codegen {
 

@@ -44,7 +44,9 @@ bool isCandidate(Operation *op) {
   if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()) || op->getNumRegions() > 0 || op->getNumResults() != 1 ||
       op->hasTrait<OpTrait::ConstantLike>() || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+  llvm::SmallVector<Value> tensors(op->getOperands());
+  llvm::append_range(tensors, op->getResults());
+  for (Value value : tensors)
     if (!isa<RankedTensorType>(value.getType()) || !isKernelElement(elementOf(value)))
       return false;
   return true;

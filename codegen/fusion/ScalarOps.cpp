@@ -231,7 +231,9 @@ private:
 
 Value emitScalarOp(OpBuilder &b, Operation *op, ValueRange operands) {
   auto elementOf = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); };
-  for (Value value : llvm::concat<Value>(op->getOperands(), op->getResults()))
+  llvm::SmallVector<Value> tensors(op->getOperands());
+  llvm::append_range(tensors, op->getResults());
+  for (Value value : tensors)
     if (!isKernelElement(elementOf(value)))
       return {};
   Type result = elementOf(op->getResult(0));

@@ -40,7 +40,8 @@ struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
     for (Value argument : kernel.getBody().getArguments()) {
       Type element = cast<RankedTensorType>(argument.getType()).getElementType();
       if (!isKernelElement(element) || signless(element) != element)
-        return kernel.emitError("the body sees elements of type ") << element << ": they must be signless and of a type that kernels compute on";
+        return kernel.emitError("the body sees elements of type ")
+               << element << ": they must be signless and of a type that kernels compute on";
     }
     return success();
   }
@@ -48,9 +49,8 @@ struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
   LogicalResult verifyLoops(ir::LoopsOp loops) {
     if (llvm::all_of(loops->getUsers(), [](Operation *) { return false; }))
       return loops.emitError("computes what nothing reads");
-    WalkResult result = loops.getBody().walk([&](ir::LoadOp load) {
-      return succeeded(verifyLoad(load)) ? WalkResult::advance() : WalkResult::interrupt();
-    });
+    WalkResult result = loops.getBody().walk(
+        [&](ir::LoadOp load) { return succeeded(verifyLoad(load)) ? WalkResult::advance() : WalkResult::interrupt(); });
     return failure(result.wasInterrupted());
   }
 
@@ -73,7 +73,8 @@ struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
       if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
         std::optional<int64_t> limit = ir::getConstant(extent);
         if (constant.getValue() < 0 || (limit && constant.getValue() >= *limit))
-          return load.emitError("reads index ") << constant.getValue() << " of axis " << axis << ", which is outside of it";
+          return load.emitError("reads index ")
+                 << constant.getValue() << " of axis " << axis << ", which is outside of it";
       }
       if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
         AffineExpr over = extents[dim.getPosition()] - extent - 1;

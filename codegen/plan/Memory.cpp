@@ -113,7 +113,7 @@ struct DynamicSlot {
 bool covers(AffineExpr large, AffineExpr small, ArrayAttr symbols) {
   if (large == small)
     return true;
-  return ir::getRange(ir::simplifyExtent(large - small), symbols).first >= 0;
+  return ir::getValueRange(ir::simplifyExtent(large - small), symbols).first >= 0;
 }
 
 void placeDynamic(std::vector<Request> &requests, std::vector<DynamicSlot> &slots, int32_t firstSlot, ArrayAttr symbols,

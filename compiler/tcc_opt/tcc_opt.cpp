@@ -6,6 +6,7 @@
 // Example: tcc-opt --tcc-simplify-shapes --canonicalize model.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/fusion/Passes.h"
 #include "ir/Dialect.h"
 #include "ir/transforms/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,5 +27,6 @@ int main(int argc, char** argv) {
                   mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
   tcc::ir::registerPasses();
+  tcc::codegen::registerTccFusionPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "The pass driver of tcc\n", registry));
 }

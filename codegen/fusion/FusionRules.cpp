@@ -1,0 +1,290 @@
+//===- FusionRules.cpp - when two kernels are better as one ---------------===//
+#include "codegen/fusion/FusionRules.h"
+
+#include "codegen/Target.h"
+#include "codegen/fusion/KernelInfo.h"
+#include "codegen/fusion/KernelRewrite.h"
+
+using namespace mlir;
+
+namespace tcc::codegen {
+namespace {
+
+/// Costs of a body that may be computed again wherever it is read.
+constexpr unsigned kCheapFlops = 4;
+constexpr unsigned kCheapLoads = 2;
+/// A row is read this often by a normalisation: once for each of its passes.
+constexpr double kRowPasses = 3.5;
+constexpr unsigned kRowFlops = 16;
+
+/// How often each element of the producer is read by the consumer's nests.
+double readsPerElement(ir::KernelOp producer, ir::KernelOp consumer, unsigned result) {
+  ArrayAttr symbols = ir::getSymbols(producer);
+  double elements = 1;
+  for (AffineExpr extent : ir::getExtents(producer.getResult(result).getType()))
+    elements *= static_cast<double>(std::max<int64_t>(1, ir::getRange(extent, symbols).first));
+  double reads = 0;
+  for (auto [input, argument] : llvm::zip_equal(consumer.getInputs(), consumer.getBody().getArguments())) {
+    if (input != producer.getResult(result))
+      continue;
+    for (Operation *user : argument.getUsers())
+      if (isa<ir::LoadOp>(user))
+        reads += iterations(user->getParentOfType<ir::LoopsOp>());
+  }
+  return reads / elements;
+}
+
+bool isCheap(ir::LoopsOp loops) {
+  BodyCost cost = bodyCost(loops);
+  return cost.flops <= kCheapFlops && cost.loads <= kCheapLoads;
+}
+
+/// Whether the kernel reads results of the producer only by loads (not as an operand of a template).
+bool readsOnlyByLoads(ir::KernelOp producer, ir::KernelOp consumer) {
+  for (auto [input, argument] : llvm::zip_equal(consumer.getInputs(), consumer.getBody().getArguments()))
+    if (input.getDefiningOp() == producer)
+      for (Operation *user : argument.getUsers())
+        if (!isa<ir::LoadOp>(user))
+          return false;
+  return true;
+}
+
+bool sameExtents(ir::LoopsOp a, ir::LoopsOp b) { return a.getExtents() == b.getExtents(); }
+
+/// The load reads its tensor at the index of its own nest.
+bool isIdentity(ir::LoadOp load) {
+  auto loops = load->getParentOfType<ir::LoopsOp>();
+  auto arguments = loops.getBody().getArguments();
+  if (load.getMask() || load.getMap().getNumResults() != arguments.size())
+    return false;
+  for (auto [i, result] : llvm::enumerate(load.getMap().getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    auto constant = dyn_cast<AffineConstantExpr>(result);
+    bool single = constant && constant.getValue() == 0 && ir::getConstant(loops.getExtents().getExprs()[i]) == 1;
+    if (!single && (!dim || load.getIndices()[dim.getPosition()] != arguments[i]))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, bool othersRead, bool othersAfter) {
+  bool producerTemplate = getTemplate(producer), consumerTemplate = getTemplate(consumer);
+  bool producerReduces = hasReduction(producer), consumerReduces = hasReduction(consumer);
+  if (producerTemplate && consumerTemplate)
+    return FusionPlan::No;
+  if (consumer.getInputs().size() + producer.getInputs().size() > maxInputs + 1 ||
+      countOps(producer) + countOps(consumer) > maxOps)
+    return FusionPlan::No;
+
+  // Operands of a template: only what moves elements, into contractions that read their operands through a view.
+  if (consumerTemplate && !readsOnlyByLoads(producer, consumer)) {
+    bool reads = isa<ir::MatmulOp, ir::AttentionOp>(getTemplate(consumer));
+    return reads && isDataMovement(producer) && !bodyCost(getLoops(producer).front()).checks ? FusionPlan::Merge
+                                                                                             : FusionPlan::No;
+  }
+  if (producerTemplate) {
+    // An epilogue: pointwise, over as many elements as the template makes.
+    if (!isPointwise(consumer) || othersRead)
+      return FusionPlan::No;
+    return FusionPlan::Merge;
+  }
+  if (producerReduces) {
+    if (consumerTemplate || othersRead)
+      return FusionPlan::No;
+    return FusionPlan::Merge; // accept() looks at the rows
+  }
+
+  // The producer is pointwise. How often would its work be done?
+  if (!isPointwise(producer))
+    return FusionPlan::No;
+  ir::LoopsOp loops = getLoops(producer).front();
+  BodyCost cost = bodyCost(loops);
+  double reads = 0;
+  for (unsigned i = 0; i < producer.getNumResults(); ++i)
+    reads += readsPerElement(producer, consumer, i);
+  bool cheap = isCheap(loops) && !cost.checks;
+  bool rows = consumerReduces && reads <= kRowPasses && cost.flops <= kRowFlops;
+  bool affordable = reads <= 1.01 || (cheap && (reads <= kRowPasses || cost.flops == 0 || cost.loads == 0)) || rows;
+  // A small operand that is broadcast over many: cheap work on few elements may be done for each.
+  if (cheap && !affordable && cost.loads <= 1 && cost.flops <= 2)
+    affordable = true;
+  if (!affordable)
+    return FusionPlan::No;
+  if (!othersRead)
+    return FusionPlan::Merge;
+  // Others read it too: computed again where that costs less than reading it would...
+  if (cheap && cost.loads <= 1)
+    return FusionPlan::Merge;
+  // ... or yielded by the merged kernel.
+  if (othersAfter && !consumerTemplate && consumer.getNumResults() + producer.getNumResults() <= 4) {
+    bool same = false;
+    for (ir::LoopsOp nest : getLoops(consumer))
+      same = same || (isPointwise(consumer) && sameExtents(nest, loops));
+    if (same && reads <= 1.01)
+      return FusionPlan::MergeAndKeep;
+  }
+  return FusionPlan::No;
+}
+
+void FusionRules::inlineLoops(ir::KernelOp kernel) {
+  for (ir::LoopsOp loops : getLoops(kernel)) {
+    if (loops.getNumReductions() > 0)
+      continue;
+    llvm::SmallVector<ir::LoadOp> loads;
+    bool others = false;
+    for (Operation *user : loops->getUsers()) {
+      if (auto load = dyn_cast<ir::LoadOp>(user))
+        loads.push_back(load);
+      else
+        others = true;
+    }
+    if (loads.empty())
+      continue;
+    if (others) {
+      // Yielded as well: one nest makes both values.
+      auto reader = loads.front()->getParentOfType<ir::LoopsOp>();
+      bool one = llvm::all_of(
+          loads, [&](ir::LoadOp load) { return load->getParentOfType<ir::LoopsOp>() == reader && isIdentity(load); });
+      if (one && reader.getNumReductions() == 0 && sameExtents(loops, reader)) {
+        mergeLoops(loops, reader);
+        return inlineLoops(kernel);
+      }
+      continue;
+    }
+    // A statistic of a row (a mean, a scale) is computed once a row, not for each element.
+    double reads = 0;
+    for (ir::LoadOp load : loads)
+      reads += iterations(load->getParentOfType<ir::LoopsOp>());
+    BodyCost cost = bodyCost(loops);
+    bool readsStatistic = false;
+    loops.getBody().walk([&](ir::LoadOp load) {
+      auto from = load.getTensor().getDefiningOp<ir::LoopsOp>();
+      readsStatistic = readsStatistic || (from && from.getNumReductions() > 0);
+    });
+    if (readsStatistic && reads > 1.01 * iterations(loops) && cost.flops > 0)
+      continue;
+    for (ir::LoadOp load : loads)
+      inlineIntoLoad(load);
+  }
+}
+
+/// Every load from a nest of the kernel picks whole rows: its indices are different loops, the same for all loads of a
+/// nest.
+bool FusionRules::areRowsAligned(ir::KernelOp kernel) {
+  ir::ExtentsAttr rows;
+  for (ir::LoopsOp loops : getLoops(kernel)) {
+    if (loops.getNumReductions() == 0)
+      continue;
+    auto parallel =
+        ir::ExtentsAttr::get(kernel.getContext(), loops.getExtents().getExprs().drop_back(loops.getNumReductions()));
+    if (rows && rows != parallel)
+      return false;
+    rows = parallel;
+  }
+  bool aligned = true;
+  kernel.getBody().walk([&](ir::LoadOp load) {
+    if (!load.getTensor().getDefiningOp<ir::LoopsOp>())
+      return;
+    if (load.getMask()) {
+      aligned = false;
+      return;
+    }
+    llvm::SmallDenseSet<unsigned> seen;
+    ir::Exprs extents = ir::getExtents(load.getTensor().getType());
+    for (auto [result, extent] : llvm::zip_equal(load.getMap().getResults(), extents)) {
+      if (ir::getConstant(extent) == 1)
+        continue;
+      auto dim = dyn_cast<AffineDimExpr>(result);
+      if (!dim || !seen.insert(dim.getPosition()).second ||
+          extentOfIndex(load.getIndices()[dim.getPosition()]) != extent)
+        aligned = false;
+    }
+  });
+  return aligned;
+}
+
+/// Nests that read a template's result do so once for each element, all in the same order.
+bool FusionRules::isEpilogue(ir::KernelOp kernel, Operation *templateOp) {
+  MLIRContext *context = kernel.getContext();
+  AffineExpr elements = ir::product(context, ir::getExtents(templateOp->getResult(0).getType()));
+  bool good = true;
+  AffineMap map;
+  for (Operation *user : templateOp->getResult(0).getUsers()) {
+    if (isa<ir::YieldOp>(user))
+      continue;
+    auto load = dyn_cast<ir::LoadOp>(user);
+    if (!load || load.getMask()) {
+      good = false;
+      continue;
+    }
+    auto loops = load->getParentOfType<ir::LoopsOp>();
+    good = good && loops.getNumReductions() == 0 && ir::product(context, loops.getExtents().getExprs()) == elements;
+    good = good && llvm::all_of(load.getIndices(), [](Value index) { return isa<BlockArgument>(index); });
+    // Which loops they are is part of the map: loads were simplified alike.
+    good = good && (!map || map == load.getMap());
+    map = load.getMap();
+  }
+  return good;
+}
+
+bool FusionRules::accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelOp consumer) {
+  if (merged.getInputs().size() > maxInputs || countOps(merged) > maxOps)
+    return false;
+  Operation *templateOp = getTemplate(merged);
+  if (templateOp) {
+    if (!isEpilogue(merged, templateOp))
+      return false;
+    // One nest after the template, and views before it.
+    unsigned after = 0;
+    for (ir::LoopsOp loops : getLoops(merged)) {
+      bool before = llvm::all_of(loops->getUsers(), [&](Operation *user) { return user == templateOp; });
+      after += !before;
+      if (before && (loops.getNumReductions() > 0 || bodyCost(loops).flops > 0))
+        return false;
+    }
+    if (after > 1)
+      return false;
+  } else if (hasReduction(merged)) {
+    if (!areRowsAligned(merged))
+      return false;
+    // A pointwise value that several passes read is in no register: it would have to be a row in memory.
+    if (!hasReduction(producer)) {
+      unsigned before = getLoops(consumer).size();
+      if (getLoops(merged).size() > before)
+        return false;
+    }
+  } else if (getLoops(merged).size() > 1) {
+    return false;
+  }
+  // Contiguous reads are worth more than a saved pass: strided ones only where they replace a copy.
+  if (!templateOp) {
+    unsigned strided = 0, stridedBefore = 0;
+    auto count = [](ir::KernelOp kernel, unsigned &counter) {
+      kernel.getBody().walk([&](ir::LoadOp load) {
+        if (load.getTensor().getDefiningOp<ir::LoopsOp>())
+          return;
+        counter += walkOf(load) == Walk::Strided;
+      });
+    };
+    count(merged, strided);
+    count(producer, stridedBefore);
+    count(consumer, stridedBefore);
+    unsigned limit = hasReduction(merged) ? stridedBefore : std::max(stridedBefore, 1u);
+    // A reduction reads each operand once a pass.
+    if (hasReduction(merged) && stridedBefore > 0 && !hasReduction(producer))
+      limit = 3 * stridedBefore;
+    if (hasReduction(merged) && isDataMovement(producer) && !hasReduction(producer)) {
+      // A transposing copy into a reduction destroys its locality.
+      unsigned consumerStrided = 0;
+      count(consumer, consumerStrided);
+      limit = consumerStrided;
+    }
+    if (strided > limit)
+      return false;
+  }
+  return !target || target->canCompile(merged);
+}
+
+} // namespace tcc::codegen
