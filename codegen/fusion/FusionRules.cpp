@@ -17,21 +17,29 @@ constexpr unsigned kCheapLoads = 2;
 constexpr double kRowPasses = 3.5;
 constexpr unsigned kRowFlops = 16;
 
-/// How often each element of the producer is read by the consumer's nests.
-double readsPerElement(ir::KernelOp producer, ir::KernelOp consumer, unsigned result) {
-  ArrayAttr symbols = ir::getSymbols(producer);
-  double elements = 1;
-  for (AffineExpr extent : ir::getExtents(producer.getResult(result).getType()))
-    elements *= static_cast<double>(std::max<int64_t>(1, ir::getRange(extent, symbols).first));
+/// How often the producer's nest would run, per element: once for each nest of the consumer that reads it, and for each
+/// different index it is read at there. Results of one nest that are read at the same index count once.
+double readsPerElement(ir::KernelOp producer, ir::KernelOp consumer) {
+  llvm::SmallVector<ir::LoadOp> seen;
   double reads = 0;
   for (auto [input, argument] : llvm::zip_equal(consumer.getInputs(), consumer.getBody().getArguments())) {
-    if (input != producer.getResult(result))
+    if (input.getDefiningOp() != producer)
       continue;
-    for (Operation *user : argument.getUsers())
-      if (isa<ir::LoadOp>(user))
-        reads += iterations(user->getParentOfType<ir::LoopsOp>());
+    for (Operation *user : argument.getUsers()) {
+      auto load = dyn_cast<ir::LoadOp>(user);
+      if (!load)
+        continue;
+      bool known = llvm::any_of(seen, [&](ir::LoadOp other) {
+        return other->getBlock() == load->getBlock() && other.getMap() == load.getMap() &&
+               other.getMaskAttr() == load.getMaskAttr() && other.getIndices() == load.getIndices();
+      });
+      if (known)
+        continue;
+      seen.push_back(load);
+      reads += iterations(load->getParentOfType<ir::LoopsOp>());
+    }
   }
-  return reads / elements;
+  return reads / iterations(getLoops(producer).front());
 }
 
 bool isCheap(ir::LoopsOp loops) {
@@ -101,9 +109,7 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
     return FusionPlan::No;
   ir::LoopsOp loops = getLoops(producer).front();
   BodyCost cost = bodyCost(loops);
-  double reads = 0;
-  for (unsigned i = 0; i < producer.getNumResults(); ++i)
-    reads += readsPerElement(producer, consumer, i);
+  double reads = readsPerElement(producer, consumer);
   bool cheap = isCheap(loops) && !cost.checks;
   bool rows = consumerReduces && reads <= kRowPasses && cost.flops <= kRowFlops;
   bool affordable = reads <= 1.01 || (cheap && (reads <= kRowPasses || cost.flops == 0 || cost.loads == 0)) || rows;

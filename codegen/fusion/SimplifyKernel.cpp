@@ -61,12 +61,23 @@ struct IndexOperands {
         if (auto dim = dyn_cast<AffineDimExpr>(part))
           used[dim.getPosition()] = true;
       });
-    llvm::SmallVector<AffineExpr> renumbered(values.size());
-    llvm::SmallVector<Value> kept;
-    for (size_t i = 0; i < values.size(); ++i) {
-      renumbered[i] = getAffineDimExpr(kept.size(), context);
+    // Loops first, outermost first: equal accesses look equal.
+    llvm::SmallVector<unsigned> order;
+    for (unsigned i = 0; i < values.size(); ++i)
       if (used[i])
-        kept.push_back(values[i]);
+        order.push_back(i);
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+      auto key = [&](unsigned i) {
+        auto argument = dyn_cast<BlockArgument>(values[i]);
+        return argument ? argument.getArgNumber() : UINT_MAX;
+      };
+      return key(a) < key(b);
+    });
+    llvm::SmallVector<AffineExpr> renumbered(values.size(), getAffineConstantExpr(0, context));
+    llvm::SmallVector<Value> kept;
+    for (unsigned i : order) {
+      renumbered[i] = getAffineDimExpr(kept.size(), context);
+      kept.push_back(values[i]);
     }
     for (AffineExpr &expr : exprs)
       expr = expr.replaceDims(renumbered);

@@ -1,0 +1,42 @@
+// RUN: tcc-opt --tcc-lower-to-kernels --tcc-fuse-kernels --tcc-verify-kernels --split-input-file %s | FileCheck %s
+
+// The bias is read at the column alone; the constant is part of the code.
+// CHECK-LABEL: func.func @bias_and_scale
+// CHECK: tcc.kernel(%{{.*}}, %{{.*}}) ["broadcast", "mul", "add"]
+// CHECK-NOT: tcc.kernel(
+func.func @bias_and_scale(%x: tensor<3x5xf32>, %b: tensor<5xf32>) -> tensor<3x5xf32> {
+  %c = tcc.constant dense<0.5> : tensor<f32>
+  %s = tcc.broadcast %c : (tensor<f32>) -> tensor<3x5xf32>
+  %m = tcc.mul %x, %s : tensor<3x5xf32>
+  %bb = tcc.broadcast %b : (tensor<5xf32>) -> tensor<3x5xf32>
+  %a = tcc.add %m, %bb : tensor<3x5xf32>
+  return %a : tensor<3x5xf32>
+}
+
+// -----
+
+// Heads of attention: the epilogue of the matmul stores through the reshape and the transpose.
+// CHECK: #[[$HEADS:.*]] = affine_map<(d0, d1, d2, d3) -> (d0 * 3 + d2, d1 * 4 + d3)>
+// CHECK-LABEL: func.func @split_heads
+// CHECK: tcc.matmul
+// CHECK-NEXT: tcc.loops <2, 2, 3, 4>
+// CHECK: tcc.load %{{.*}}[#[[$HEADS]]]
+// CHECK-NOT: tcc.reshape
+func.func @split_heads(%x: tensor<6x4xf32>, %w: tensor<4x8xf32>) -> tensor<2x2x3x4xf32> {
+  %m = tcc.matmul %x, %w : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+  %h = tcc.reshape %m : (tensor<6x8xf32>) -> tensor<2x3x2x4xf32>
+  %t = tcc.transpose %h {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x3x2x4xf32>) -> tensor<2x2x3x4xf32>
+  return %t : tensor<2x2x3x4xf32>
+}
+
+// -----
+
+// A transposing copy is not fused into a reduction that would then walk through memory in strides.
+// CHECK-LABEL: func.func @transpose_before_sum
+// CHECK: tcc.kernel({{.*}}) ["transpose"]
+// CHECK: tcc.kernel({{.*}}) ["reduce"]
+func.func @transpose_before_sum(%x: tensor<64x48xf32>) -> tensor<48xf32> {
+  %t = tcc.transpose %x {permutation = array<i64: 1, 0>} : (tensor<64x48xf32>) -> tensor<48x64xf32>
+  %s = tcc.reduce %t {kind = #tcc.reduce_kind<sum>, axes = array<i64: 1>, keep_dims = false} : (tensor<48x64xf32>) -> tensor<48xf32>
+  return %s : tensor<48xf32>
+}
