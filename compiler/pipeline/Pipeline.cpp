@@ -14,6 +14,7 @@ void addSimplifyPipeline(OpPassManager& passes, const PipelineOptions& options) 
   // Views first: the patterns below look through none.
   passes.addPass(ir::createSimplifyViewsPass());
   passes.addPass(ir::createRecognizeNormalizationPass());
+  passes.addPass(ir::createRecognizeSoftmaxPass());
   passes.addPass(ir::createRecognizeAttentionPass());
   passes.addPass(ir::createFoldScaleIntoWeightsPass());
   // Only generated convolutions gain from it.
