@@ -48,12 +48,20 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       llvm::stable_sort(producers, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
       for (Operation *producer : producers) {
         ir::KernelOp fused;
+        llvm::SmallVector<Operation *> sources = {producer};
+        if (isa<ir::ReshapeOp>(producer))
+          sources.push_back(producer->getOperand(0).getDefiningOp());
         if (auto other = dyn_cast<ir::KernelOp>(producer))
           fused = tryFuse(other, kernel, kernel, nullptr);
         else
           fused = tryThroughReshape(cast<ir::ReshapeOp>(producer), kernel);
         if (!fused)
           continue;
+        // A producer that nothing needs any more must not count as a reader of its own producers.
+        llvm::SmallPtrSet<Operation *, 8> erased;
+        for (Operation *source : sources)
+          if (!erased.contains(source))
+            eraseIfDead(source, erased);
         kernel = fused;
         changed = true;
         break;
@@ -132,9 +140,20 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
       original.erase();
     else
       consumer.erase();
-    if (reshape && reshape->use_empty())
-      reshape.erase();
     return merged;
+  }
+
+  void eraseIfDead(Operation *op, llvm::SmallPtrSetImpl<Operation *> &erased) {
+    if (!op || !isa<ir::KernelOp, ir::ReshapeOp>(op) || !op->use_empty())
+      return;
+    llvm::SmallSetVector<Operation *, 8> operands;
+    for (Value operand : op->getOperands())
+      operands.insert(operand.getDefiningOp());
+    erased.insert(op);
+    op->erase();
+    for (Operation *operand : operands)
+      if (!erased.contains(operand))
+        eraseIfDead(operand, erased);
   }
 
   void eraseDead() {

@@ -203,7 +203,7 @@ bool FusionRules::areRowsAligned(ir::KernelOp kernel) {
       if (ir::getConstant(extent) == 1)
         continue;
       auto dim = dyn_cast<AffineDimExpr>(result);
-      if (!dim || !seen.insert(dim.getPosition()).second ||
+      if (!dim || !isa<BlockArgument>(load.getIndices()[dim.getPosition()]) || !seen.insert(dim.getPosition()).second ||
           extentOfIndex(load.getIndices()[dim.getPosition()]) != extent)
         aligned = false;
     }

@@ -301,6 +301,17 @@ std::vector<Case> graphCases() {
         %g = tcc.sigmoid %a : tensor<6x8xf32>
         %y = tcc.add %g, %r : tensor<6x8xf32>
         return %y : tensor<6x8xf32> })", {}, 1},
+      // What the epilogue absorbed must not count as readers of the matmul.
+      {"gelu_epilogue", R"(func.func @f(%x: tensor<6x4xf32>, %w: tensor<4x8xf32>) -> tensor<6x8xf32> {
+        %h = tcc.constant dense<0.5> : tensor<6x8xf32>
+        %r = tcc.constant dense<0.70710678> : tensor<6x8xf32>
+        %m = tcc.matmul %x, %w : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
+        %a = tcc.mul %m, %h : tensor<6x8xf32>
+        %s = tcc.mul %m, %r : tensor<6x8xf32>
+        %e = tcc.erf %s : tensor<6x8xf32>
+        %f = tcc.add %e, %h : tensor<6x8xf32>
+        %y = tcc.mul %a, %f : tensor<6x8xf32>
+        return %y : tensor<6x8xf32> })", {}, 1},
       // Heads of attention: matmul, bias, reshape, transpose.
       {"split_heads", R"(func.func @f(%x: tensor<6x4xf32>, %w: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<2x2x3x4xf32> {
         %m = tcc.matmul %x, %w : (tensor<6x4xf32>, tensor<4x8xf32>) -> tensor<6x8xf32>
