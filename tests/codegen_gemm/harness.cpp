@@ -279,6 +279,31 @@ void Check(const Case& test) {
   }
 }
 
+bool CanCompileExp() {
+  mlir::MLIRContext context;
+  context.disableMultithreading();
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic&) { return mlir::success(); });
+  Backend::loadDialects(&context);
+  auto cpu = describeCpu("");
+  if (!cpu) {
+    llvm::consumeError(cpu.takeError());
+    return false;
+  }
+  Backend backend(&context, *cpu);
+  mlir::Type f32 = mlir::Float32Type::get(&context);
+  mlir::func::FuncOp function = backend.createFunction("exp", {f32}, 0);
+  mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&function.getBody().front());
+  gemm::Emit e(builder, builder.getUnknownLoc());
+  mlir::Value memref = function.getArgument(0), zero = e.c(0);
+  mlir::Value exp = builder.create<mlir::math::ExpOp>(e.loc, e.vload(memref, zero, 8));
+  e.vstore(exp, memref, zero);
+  if (!function.getBody().front().mightHaveTerminator()) builder.create<mlir::func::ReturnOp>(e.loc);
+  backend.addFunction(function);
+  auto object = backend.finish();
+  if (!object) llvm::consumeError(object.takeError());
+  return static_cast<bool>(object);
+}
+
 std::string Type(const std::vector<std::string>& extents, const std::string& element) {
   std::string type = "tensor<", list;
   bool dynamic = false;

@@ -25,6 +25,9 @@ struct Case {
 // Fails the test on any difference.
 void Check(const Case& test);
 
+// Whether the backend compiles math.exp on vectors.
+bool CanCompileExp();
+
 // As an extent list and a type, with `?` and the encoding where an extent is a symbol ("s0"): Type({"s0", "3"}, "f32").
 std::string Type(const std::vector<std::string>& extents, const std::string& element);
 

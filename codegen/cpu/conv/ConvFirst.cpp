@@ -180,7 +180,6 @@ void scheduleConvFirst(KernelBuilder &builder, const ConvGeometry &conv) {
     core.tiles.rowTiles = std::max<int64_t>(1, (conv.outChannels + core.tiles.rows - 1) / core.tiles.rows);
     if (depth > core.tiles.kBlock)
       core.tiles.kBlock = std::max<int64_t>(1, core.tiles.kBlock / taps) * taps;
-    core.unrollEpilogue = kernel.epilogueCost <= 8;
 
     AffineExpr image = d0.floorDiv(conv.groups), group = d0 % conv.groups;
     if (conv.groups == 1) {
@@ -229,6 +228,7 @@ void scheduleConvFirst(KernelBuilder &builder, const ConvGeometry &conv) {
       core.packB = GatherPanel{kernel, conv, phase, core.tiles, core.bPackedType};
     }
     Exprs y = conv.output(phase, image, pixel, group * conv.outChannels + d1);
+    core.unrollEpilogue = kernel.cheapEpilogue(y, 2, core.tiles.lanes);
     core.epilogue = [&kernel, y](Emit &e, const Frame &frame, Value g, Value m, Value n, Value value, int64_t lanes,
                                  Value count, Value mask) {
       Point point{{g, m, n}, frame.symbols, 2, lanes, count, mask};

@@ -171,7 +171,6 @@ void scheduleConvLast(KernelBuilder &builder, const ConvGeometry &conv) {
                     compute.getIntOrFloatBitWidth(),
                     !onePixel};
     core.tiles = builder.options.tiles ? *builder.options.tiles : chooseTiles(shape, builder.machine);
-    core.unrollEpilogue = kernel.epilogueCost <= 8;
 
     // Read in place: no padding, no strides, one tap.
     Exprs pixel = delinearize(d1, rows);
@@ -220,6 +219,7 @@ void scheduleConvLast(KernelBuilder &builder, const ConvGeometry &conv) {
     core.bBatched = panels.batched;
 
     Exprs y = conv.output(phase, pixel[0], ArrayRef<AffineExpr>(pixel).drop_front(), d0 * conv.outChannels + d2);
+    core.unrollEpilogue = kernel.cheapEpilogue(y, 2, core.tiles.lanes);
     core.epilogue = [&kernel, y](Emit &e, const Frame &frame, Value g, Value m, Value n, Value value, int64_t lanes,
                                  Value count, Value mask) {
       Point point{{g, m, n}, frame.symbols, 2, lanes, count, mask};

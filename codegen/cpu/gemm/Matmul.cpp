@@ -109,7 +109,7 @@ FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder) {
   bool farApart = aOffset && *ir::getConstant(*dimStride(aOffset, 1, 3)) * bytes % 4096 == 0;
   shape.packsA = !aOffset || (farApart && *shape.m > 4);
   core.tiles = builder.options.tiles ? *builder.options.tiles : chooseTiles(shape, builder.machine);
-  core.unrollEpilogue = kernel.epilogueCost <= 8;
+  core.unrollEpilogue = kernel.cheapEpilogue(view.c, 2, core.tiles.lanes);
   if (aOffset && (!farApart || core.tiles.rows <= 4)) {
     core.aOffset = aOffset;
     core.aBuffer = a.argument;

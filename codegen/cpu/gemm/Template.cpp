@@ -196,6 +196,16 @@ void TemplateKernel::finish(Emit &e, const Frame &frame, Point point, Value valu
                store.second);
 }
 
+bool TemplateKernel::cheapEpilogue(ArrayRef<AffineExpr> coordinate, unsigned laneDim, int64_t lanes) const {
+  return epilogueCost <= 8 && llvm::all_of(outputs, [&](const Output &output) {
+           Exprs at;
+           for (AffineExpr expr : output.coordinate)
+             at.push_back(simplify(substitute(expr, coordinate)));
+           AffineExpr offset = rowMajorOffset(at, ir::getExtents(output.tensor.getType()), op->getContext());
+           return laneStride(offset, laneDim, lanes) == 1;
+         });
+}
+
 SmallVector<std::pair<int32_t, int32_t>> TemplateKernel::inPlace() const {
   SmallVector<std::pair<int32_t, int32_t>> pairs;
   for (auto [r, output] : llvm::enumerate(outputs)) {

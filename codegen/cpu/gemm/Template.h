@@ -56,6 +56,9 @@ public:
   /// every output.
   void finish(Emit &e, const Frame &frame, Point point, mlir::Value value,
               llvm::ArrayRef<mlir::AffineExpr> coordinate) const;
+  /// Whether the epilogue is cheap, and writes the lanes along `laneDim` of `coordinate` next to each other: then it
+  /// may be repeated for every accumulator.
+  bool cheapEpilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned laneDim, int64_t lanes) const;
   /// Results that may overwrite an input: read by the epilogue at the very element that is written, and by nothing
   /// else.
   llvm::SmallVector<std::pair<int32_t, int32_t>> inPlace() const;
