@@ -75,6 +75,13 @@ FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, co
   return scheduleConv(builder);
 }
 
+TemplateSchedule templateSchedule(ScheduleOptions options) {
+  return {"template", [](ir::KernelOp kernel, const CpuDescription &) { return canSchedule(kernel); },
+          [options](ir::KernelOp kernel, ConstantInputs constants, Backend &backend) {
+            return schedule(kernel, constants, options, backend);
+          }};
+}
+
 std::vector<GemmTiles> scheduleCandidates(ir::KernelOp kernel, const CpuDescription &cpu) {
   auto found = TemplateKernel::analyze(kernel);
   if (!found || !isa<ir::MatmulOp>(found->op))

@@ -8,6 +8,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cpu/Backend.h"
+#include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/gemm/GemmCore.h"
 #include "codegen/cpu/gemm/Template.h"
 
@@ -25,6 +26,9 @@ bool canSchedule(ir::KernelOp kernel);
 /// canSchedule is false.
 mlir::FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, const ScheduleOptions &options,
                                      Backend &backend);
+
+/// The schedules here, for CpuTargetOptions::templates.
+TemplateSchedule templateSchedule(ScheduleOptions options = {});
 
 /// Tiles worth measuring for a matmul or conv kernel, the heuristic choice first; empty for others.
 std::vector<GemmTiles> scheduleCandidates(ir::KernelOp kernel, const CpuDescription &cpu);
