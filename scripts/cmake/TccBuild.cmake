@@ -33,8 +33,8 @@ if(TCC_SANITIZE)
   add_link_options(-fsanitize=${TCC_SANITIZE})
 endif()
 
-# Python runs test helpers only; scripts/build passes the one with the wheels of scripts/requirements.txt.
-find_program(TCC_PYTHON NAMES python3 DOC "Python with the wheels of scripts/requirements.txt")
+# Python fetches wheels and runs test helpers; scripts/build passes the one with the wheels of scripts/requirements.txt.
+find_program(TCC_PYTHON NAMES python3 DOC "Python with the wheels of scripts/requirements.txt" REQUIRED)
 
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
