@@ -13,6 +13,7 @@
 #include "codegen/plan/Plan.h"
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Target.h"
 #include "compiler/signature_of.h"
 #include "compiler/specialize.h"
 #include "compiler/version.h"
@@ -187,6 +188,9 @@ class Compilation {
     module_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
+    target_ = {};
+    TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, context_.get()));
+    pipeline_options_.target = target_.target.get();
     DiagnosticCollector diagnostics(context_.get());
     auto module = onnx::importModel(*program_, options, context_.get(), value_inputs, static_symbols);
     if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
@@ -250,6 +254,7 @@ class Compilation {
     Specialisation& specialisation = builder.specialisations.emplace_back();
     specialisation.signature = reply_.signature;
     specialisation.target.arch = std::string(HostArch());
+    if (!result_.codeObject.empty()) specialisation.target.features = target_.required_features;
     specialisation.plan = result_.plan;
     specialisation.code = result_.codeObject;
     std::vector<std::string> encoded(result_.constants.size());
@@ -278,6 +283,7 @@ class Compilation {
   // Constants of the module point into the program, and those of the result into both.
   std::shared_ptr<const onnx::Program> program_;
   std::unique_ptr<mlir::MLIRContext> context_;
+  compiler::TargetInstance target_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   codegen::PlanResult result_;
 };

@@ -1,14 +1,16 @@
 //===- Pipeline.cpp - which passes run, and in which order ----------------===//
 #include "compiler/pipeline/Pipeline.h"
 
+#include "codegen/fusion/Passes.h"
 #include "ir/transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 namespace tcc::compiler {
 
-void addSimplifyPipeline(OpPassManager& passes, const PipelineOptions& options) {
+void addSimplifyPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   // Views first: the patterns below look through none.
@@ -18,15 +20,25 @@ void addSimplifyPipeline(OpPassManager& passes, const PipelineOptions& options) 
   passes.addPass(ir::createRecognizeAttentionPass());
   passes.addPass(ir::createFoldScaleIntoWeightsPass());
   // Only generated convolutions gain from it.
-  if (options.target) passes.addPass(ir::createPropagateChannelsLastPass());
+  if (options.target)
+    passes.addPass(ir::createPropagateChannelsLastPass());
+  // Transposed, reshaped and scaled weights, before schedules look for constants to pack.
+  passes.addPass(ir::createFoldConstantsPass());
   // What the passes above left behind.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
 
-void addFusionPipeline(OpPassManager& passes, const PipelineOptions& options) {
-  (void)passes;
-  (void)options;
+void addFusionPipeline(OpPassManager &passes, const PipelineOptions &options) {
+  if (!options.target)
+    return;
+  passes.addNestedPass<func::FuncOp>(codegen::createLowerToKernelsPass(options.target));
+  // Equal kernels of the same operands: fusion would copy them into each other's consumers.
+  passes.addPass(createCSEPass());
+  passes.addNestedPass<func::FuncOp>(codegen::createFuseKernelsPass(options.target));
+  passes.addPass(createCSEPass());
+  // The border to scheduling.
+  passes.addNestedPass<func::FuncOp>(codegen::createVerifyKernelsPass());
 }
 
-}  // namespace tcc::compiler
+} // namespace tcc::compiler

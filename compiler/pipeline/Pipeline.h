@@ -11,13 +11,13 @@ namespace tcc::compiler {
 
 struct PipelineOptions {
   /// What generates kernels; null: everything stays a library call.
-  codegen::Target* target = nullptr;
+  codegen::Target *target = nullptr;
 };
 
 /// Graph passes on level 1: recognise, simplify, lay out.
-void addSimplifyPipeline(mlir::OpPassManager& passes, const PipelineOptions& options);
+void addSimplifyPipeline(mlir::OpPassManager &passes, const PipelineOptions &options);
 
 /// Level 1 to kernels. Nothing without a target.
-void addFusionPipeline(mlir::OpPassManager& passes, const PipelineOptions& options);
+void addFusionPipeline(mlir::OpPassManager &passes, const PipelineOptions &options);
 
-}  // namespace tcc::compiler
+} // namespace tcc::compiler
