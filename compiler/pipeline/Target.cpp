@@ -21,11 +21,7 @@ absl::StatusOr<TargetInstance> MakeTarget(const Options &options, mlir::MLIRCont
   codegen::CpuTargetOptions target;
   target.cpu = *cpu;
   target.strict = options.numerics == Numerics::kStrict;
-  target.templates.push_back(
-      {"gemm", [](ir::KernelOp kernel, const codegen::CpuDescription &) { return codegen::gemm::canSchedule(kernel); },
-       [](ir::KernelOp kernel, codegen::ConstantInputs constants, codegen::Backend &backend) {
-         return codegen::gemm::schedule(kernel, constants, {}, backend);
-       }});
+  target.templates.push_back(codegen::gemm::templateSchedule());
   TargetInstance instance;
   instance.required_features = cpu->required;
   instance.target = std::make_unique<codegen::CpuTarget>(context, std::move(target));
