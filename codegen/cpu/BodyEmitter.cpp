@@ -288,7 +288,18 @@ Value BodyEmitter::loadGather(Value memref, AffineExpr offset, Value mask, Type 
   return result;
 }
 
+Value BodyEmitter::loadContiguous(ir::LoadOp op, const Point &at, int64_t lanes) {
+  point = at;
+  Type element = llvm::cast<RankedTensorType>(op.getTensor().getType()).getElementType();
+  Value value =
+      b.create<vector::LoadOp>(loc, VectorType::get({lanes}, storageType(element)),
+                               context.place(op.getTensor()).memref, ValueRange{scalarIndex(nest.offset.lookup(op))});
+  return fromStorage(b, loc, value, element);
+}
+
 Value BodyEmitter::load(ir::LoadOp op) {
+  if (Value value = loaded.lookup(op))
+    return value;
   Type element = llvm::cast<RankedTensorType>(op.getTensor().getType()).getElementType();
   Type type = storageType(element);
   AffineExpr offset = nest.offset.lookup(op);

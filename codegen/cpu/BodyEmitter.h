@@ -39,6 +39,12 @@ public:
   /// What the body yields at a point: scalars, or vectors for more than one lane.
   Values evaluate(const Point &point);
 
+  /// Loads `lanes` elements that are contiguous along another dimension, from a point without lanes.
+  mlir::Value loadContiguous(ir::LoadOp op, const Point &point, int64_t lanes);
+  /// What evaluate() takes for a load instead of loading.
+  void setLoaded(ir::LoadOp op, mlir::Value value) { loaded[op] = value; }
+  void clearLoaded() { loaded.clear(); }
+
   /// Writes a result at the point. Lanes must be contiguous or the same in memory for vectors, unless `scatter` is
   /// affordable.
   void store(mlir::Value value, unsigned result, mlir::Value memref, const Point &point);
@@ -85,6 +91,7 @@ private:
   const BodyContext &context;
   IndexSimplifier simplifier;
   Point point;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> loaded;
   llvm::DenseMap<mlir::Value, mlir::Value> values; ///< body value -> emitted scalar or vector
 };
 

@@ -278,6 +278,13 @@ LogicalResult LoopFunction::emit(llvm::StringRef name, KernelCode &code) {
 
 LoopFunction::Items LoopFunction::cutItems(const LoopNest &nest, const NestPlan &plan) {
   Items items;
+  if (plan.tileDim >= 0) {
+    for (unsigned dim = 0; dim < nest.numParallel; ++dim)
+      if (static_cast<int>(dim) != plan.laneDim && static_cast<int>(dim) != plan.tileDim)
+        items.outer.push_back(dim);
+    items.tileBlock = plan.lanes;
+    return items;
+  }
   // Inner dimensions stay within an item until it holds enough elements.
   int64_t inner = 1;
   for (unsigned dim = 0; dim < nest.numDims(); ++dim)
@@ -354,6 +361,12 @@ void LoopFunction::emitSingle(llvm::StringRef name, KernelCode &code) {
     count = count * blocks;
     extents.push_back(blocks);
   }
+  if (items.tileBlock) {
+    AffineExpr tiles = nest.extents[plan.tileDim].ceilDiv(items.tileBlock);
+    count = count * tiles;
+    extents.push_back(tiles);
+    perItem = items.tileBlock * nest.constantExtent(plan.laneDim).value_or(64);
+  }
   auto setBlock = [&](Value first, Value end) {
     Value high = b.create<arith::MinSIOp>(loc, b.create<arith::MulIOp>(loc, end, constant(items.laneBlock)),
                                           extent(nest.extents[plan.laneDim]));
@@ -371,6 +384,11 @@ void LoopFunction::emitSingle(llvm::StringRef name, KernelCode &code) {
         dims[dim] = indices[i];
       if (items.laneBlock)
         setBlock(indices.back(), b.create<arith::AddIOp>(loc, indices.back(), constant(1)));
+      if (items.tileBlock) {
+        Value low = b.create<arith::MulIOp>(loc, indices.back(), constant(items.tileBlock));
+        Value high = b.create<arith::AddIOp>(loc, low, constant(items.tileBlock));
+        emitter.setRange(plan.tileDim, low, b.create<arith::MinSIOp>(loc, high, extent(nest.extents[plan.tileDim])));
+      }
       emitter.emit(dims, sink);
     });
   }

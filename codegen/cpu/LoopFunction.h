@@ -32,6 +32,7 @@ private:
   struct Items {
     llvm::SmallVector<unsigned> outer; ///< dimensions, one index of each in an item
     int64_t laneBlock = 0;             ///< indices of the lane dimension in an item; 0: all
+    int64_t tileBlock = 0;             ///< likewise of the tile dimension
     int splitDim = -1;                 ///< reduced dimension that several items share
     int64_t chunks = 1;
   };

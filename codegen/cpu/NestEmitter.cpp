@@ -27,6 +27,51 @@ int64_t bodyCost(const LoopNest &nest) {
   return cost;
 }
 
+// Loads that run along `tileDim` where lanes run along `laneDim`.
+static llvm::SmallVector<ir::LoadOp> transposedLoads(const LoopNest &nest, unsigned laneDim, unsigned tileDim) {
+  llvm::SmallVector<ir::LoadOp> result;
+  IndexSimplifier simplifier = nest.simplifier();
+  for (ir::LoadOp load : nest.loads()) {
+    AffineExpr offset = nest.offset.lookup(load);
+    AffineExpr lane = simplifier.stride(offset, laneDim), tile = simplifier.stride(offset, tileDim);
+    bool opaque = llvm::any_of(llvm::seq<unsigned>(0, nest.opaque.size()),
+                               [&](unsigned i) { return offset.isFunctionOfDim(kFirstOpaqueDim + i); });
+    if (!lane || !tile || opaque || nest.conditions.count(load) || ir::getConstant(tile) != 1)
+      continue;
+    if (std::optional<int64_t> constant = ir::getConstant(lane); constant && (*constant == 0 || *constant == 1))
+      continue;
+    if (BodyEmitter::storageType(elementOf(load.getTensor())).getIntOrFloatBitWidth() >= 16)
+      result.push_back(load);
+  }
+  return result;
+}
+
+// Looks for a pair of dimensions to transpose between: the bodies must be short, as they are unrolled.
+static void planTiles(const LoopNest &nest, unsigned fixed, int64_t lanes, NestPlan &plan) {
+  if (nest.isReduction() || lanes > 16 || bodyCost(nest) > 12)
+    return;
+  IndexSimplifier simplifier = nest.simplifier();
+  for (unsigned lane = nest.numParallel; lane-- > fixed;) {
+    bool contiguous = llvm::all_of(nest.resultOffset, [&](AffineExpr offset) {
+      AffineExpr stride = simplifier.stride(offset, lane);
+      return stride && ir::getConstant(stride) == 1;
+    });
+    if (!contiguous || nest.constantExtent(lane).value_or(lanes) < lanes)
+      continue;
+    for (unsigned tile = fixed; tile < nest.numParallel; ++tile) {
+      if (tile == lane || nest.constantExtent(tile).value_or(lanes) < lanes)
+        continue;
+      if (transposedLoads(nest, lane, tile).empty())
+        continue;
+      plan.laneDim = lane;
+      plan.lanes = lanes;
+      plan.tileDim = tile;
+      plan.unroll = 1;
+      return;
+    }
+  }
+}
+
 //===- Choosing lanes ------------------------------------------------------===//
 
 NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixed) {
@@ -87,6 +132,11 @@ NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixe
       plan.lanes = lanes;
       plan.maskedTail = maskable;
     }
+  }
+  planTiles(nest, fixed, full, plan);
+  if (plan.tileDim >= 0) {
+    plan.maskedTail = BodyEmitter::canMask(nest, plan.laneDim, narrowMasks);
+    return plan;
   }
   // A scalar loop costs about one per access.
   double scalar = 0.5 + 0.1 * bodyCost(nest) + nest.loads().size() + nest.op.getNumResults();
@@ -185,15 +235,20 @@ void NestEmitter::emit(Values dims, Sink sink) {
     laneLow = low(plan.laneDim);
     laneHigh = high(plan.laneDim);
   }
+  if (plan.tileDim >= 0)
+    transposed = transposedLoads(nest, plan.laneDim, plan.tileDim);
   emitParallel(0, dims, sink);
 }
 
 void NestEmitter::emitParallel(unsigned dim, Values &dims, Sink sink) {
-  while (dim < nest.numParallel && (dims[dim] || static_cast<int>(dim) == plan.laneDim))
+  while (dim < nest.numParallel &&
+         (dims[dim] || static_cast<int>(dim) == plan.laneDim || static_cast<int>(dim) == plan.tileDim))
     ++dim;
   if (dim == nest.numParallel) {
     if (nest.isReduction())
       emitReduction(dims, sink);
+    else if (plan.tileDim >= 0)
+      emitTiles(dims, sink);
     else
       emitPointwise(dims, sink);
     return;
@@ -240,6 +295,75 @@ void NestEmitter::emitPointwise(Values &dims, Sink sink) {
     evaluate(iv, 1, {});
     return {};
   });
+}
+
+// Squares first, then what is left of both dimensions.
+void NestEmitter::emitTiles(Values &dims, Sink sink) {
+  int64_t lanes = plan.lanes;
+  unsigned tile = plan.tileDim;
+  Value tileLow = low(tile), tileHigh = high(tile);
+  Value tileEnd = roundDown(tileLow, tileHigh, lanes), laneEnd = roundDown(laneLow, laneHigh, lanes);
+  Value first = laneLow, last = laneHigh;
+  loop(tileLow, tileEnd, lanes, {}, [&](Value u, ValueRange) -> Values {
+    loop(first, laneEnd, lanes, {}, [&](Value v, ValueRange) -> Values {
+      auto plus = [&](Value base, int64_t k) -> Value {
+        return k ? b.create<arith::AddIOp>(loc, base, constant(k)).getResult() : base;
+      };
+      llvm::SmallVector<Values> squares;
+      for (ir::LoadOp load : transposed) {
+        Values rows;
+        for (int64_t k = 0; k < lanes; ++k) {
+          Point point{dims};
+          point.dims[tile] = u;
+          point.dims[plan.laneDim] = plus(v, k);
+          rows.push_back(body.loadContiguous(load, point, lanes));
+        }
+        // Blocks of half the size change places, then blocks within these.
+        for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+          llvm::SmallVector<int64_t> low, high;
+          for (int64_t i = 0; i < lanes; ++i) {
+            low.push_back(i & half ? lanes + i - half : i);
+            high.push_back(i & half ? lanes + i : i + half);
+          }
+          for (int64_t i = 0; i < lanes; ++i) {
+            if (i & half)
+              continue;
+            Value x = rows[i], y = rows[i + half];
+            rows[i] = b.create<vector::ShuffleOp>(loc, x, y, low);
+            rows[i + half] = b.create<vector::ShuffleOp>(loc, x, y, high);
+          }
+        }
+        squares.push_back(rows);
+      }
+      for (int64_t k = 0; k < lanes; ++k) {
+        for (auto [load, rows] : llvm::zip(transposed, squares))
+          body.setLoaded(load, rows[k]);
+        dims[tile] = plus(u, k);
+        Point point = pointAt(dims, v, lanes, {});
+        Values results = body.evaluate(point);
+        sink(body, point, results);
+      }
+      body.clearLoaded();
+      dims[tile] = nullptr;
+      return {};
+    });
+    // The rest of these rows of squares.
+    laneLow = laneEnd;
+    loop(u, b.create<arith::AddIOp>(loc, u, constant(lanes)), 1, {}, [&](Value row, ValueRange) -> Values {
+      dims[tile] = row;
+      emitPointwise(dims, sink);
+      return {};
+    });
+    laneLow = first;
+    return {};
+  });
+  loop(tileEnd, tileHigh, 1, {}, [&](Value row, ValueRange) -> Values {
+    dims[tile] = row;
+    emitPointwise(dims, sink);
+    return {};
+  });
+  dims[tile] = nullptr;
+  laneHigh = last;
 }
 
 //===- Reductions ----------------------------------------------------------===//

@@ -13,6 +13,9 @@ struct NestPlan {
   int64_t lanes = 1;  ///< a power of two
   int64_t unroll = 1; ///< vectors side by side
   bool maskedTail = false;
+  /// Another dimension, along which some loads are contiguous that are not along the lanes: squares of lanes x lanes
+  /// are transposed in registers. -1: none.
+  int tileDim = -1;
 };
 
 /// Chooses among the dimensions from `fixed` on.
@@ -52,6 +55,7 @@ private:
   mlir::Value tailMask(mlir::Value low, mlir::Value high);
   void emitParallel(unsigned dim, Values &dims, Sink sink);
   void emitPointwise(Values &dims, Sink sink);
+  void emitTiles(Values &dims, Sink sink);
   void emitReduction(Values &dims, Sink sink);
   void emitInnerReduction(Values &dims, Sink sink);
   /// Runs through the reduced dimensions but the lane's.
@@ -67,6 +71,7 @@ private:
   const BodyContext &context;
   NestPlan plan;
   BodyEmitter body;
+  llvm::SmallVector<ir::LoadOp> transposed;
   llvm::DenseMap<unsigned, std::pair<mlir::Value, mlir::Value>> ranges;
   mlir::Value laneLow, laneHigh;
 };
