@@ -26,6 +26,18 @@ TEST(If, BranchesOfDifferentRank) {
   expect(text, {count({2, 2})}, count({2, 2}));
 }
 
+// A model for two sizes: the branch that is not taken does not fit the input, so the condition becomes part of the
+// specialisation.
+TEST(If, TheBranchNotTakenNeedNotFit) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[a, 4] x, int64 rate) => (float[m] y) {\n"
+      "high = Constant <value_int = 16000> ()\nc = Equal (rate, high)\n"
+      "y = If (c) <then_branch = t () => (float p) { axes = Constant <value_ints = [0]> () p = Squeeze (x, axes) },"
+      " else_branch = f () => (float q) { other = Constant <value_floats = [1.0, 2.0]> () q = MatMul (x, other) }>\n}";
+  expect(text, {count({1, 4}), ints({}, {16000})}, floats({4}, {0, 1, 2, 3}));
+  expectError(text, {count({1, 4}), ints({}, {8000})}, "MatMul");
+}
+
 TEST(If, DecidedByData) {
   std::string text =
       "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[n] x) => (float[m] y) {\n"

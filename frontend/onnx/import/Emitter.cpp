@@ -16,7 +16,7 @@ void Emitter::fail(const Twine &message) const {
   throw ConversionFailure{};
 }
 
-void Emitter::failUnknown(Value v, StringRef what) const {
+void Emitter::noteInputsOf(Value v) const {
   // Everything between the value and the arguments of the function.
   FunctionOpInterface owner = function;
   SmallVector<Value> work{v};
@@ -38,6 +38,10 @@ void Emitter::failUnknown(Value v, StringRef what) const {
   // Integers decide shapes; floats do where there is nothing else (scales).
   if (needs && needs->valueInputs)
     *needs->valueInputs = integers.empty() ? others : integers;
+}
+
+void Emitter::failUnknown(Value v, StringRef what) const {
+  noteInputsOf(v);
   fail(what + " must be known when compiling; give the input that decides it as a constant");
 }
 

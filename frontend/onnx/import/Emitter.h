@@ -42,6 +42,8 @@ public:
       : builder(builder), loc(loc), function(function) {}
 
   [[noreturn]] void fail(const llvm::Twine &message) const;
+  /// Reports the graph inputs that a value depends on to `needs`: with their values known, the import may succeed.
+  void noteInputsOf(mlir::Value v) const;
   /// Fails because `what` depends on data; the graph inputs it depends on go to `needs`.
   [[noreturn]] void failUnknown(mlir::Value v, llvm::StringRef what) const;
   void check(bool condition, const llvm::Twine &message) const {

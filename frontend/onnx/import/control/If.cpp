@@ -13,10 +13,18 @@ struct Branch {
 };
 } // namespace
 
-static Branch importBranch(NodeBuilder &b, StringRef attribute, Region &region) {
+static Branch importBranch(NodeBuilder &b, StringRef attribute, Region &region, Value condition) {
   Block *block = &region.emplaceBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(block);
-  return {block, b.graph.importSubgraph(b.graphAttr(attribute), inner, {}, b)};
+  try {
+    return {block, b.graph.importSubgraph(b.graphAttr(attribute), inner, {}, b)};
+  } catch (const ConversionFailure &) {
+    // A branch that is never taken for these inputs need not make sense for their extents (a model for two sample
+    // rates): with the condition known it is not looked at.
+    if (b.needs && b.needs->valueInputs && b.needs->valueInputs->empty())
+      b.noteInputsOf(condition);
+    throw;
+  }
 }
 
 // Extents on which the branches agree and which only name symbols older than the branches; others are known after it.
@@ -53,8 +61,8 @@ void convertIf(NodeBuilder &b) {
   shellState.addRegion();
   Operation *shell = b.builder.create(shellState);
   OperationState state(b.loc, ir::IfOp::getOperationName(), condition, {}, {});
-  Branch branches[] = {importBranch(b, "then_branch", shell->getRegion(0)),
-                       importBranch(b, "else_branch", shell->getRegion(1))};
+  Branch branches[] = {importBranch(b, "then_branch", shell->getRegion(0), condition),
+                       importBranch(b, "else_branch", shell->getRegion(1), condition)};
   b.check(branches[0].results.size() == branches[1].results.size(), "the branches return different numbers of values");
   for (auto [x, y] : llvm::zip_equal(branches[0].results, branches[1].results)) {
     if (x.kind != Item::Kind::Tensor || y.kind != Item::Kind::Tensor)
