@@ -35,7 +35,7 @@ TEST(If, TheBranchNotTakenNeedNotFit) {
       "y = If (c) <then_branch = t () => (float p) { axes = Constant <value_ints = [0]> () p = Squeeze (x, axes) },"
       " else_branch = f () => (float q) { other = Constant <value_floats = [1.0, 2.0]> () q = MatMul (x, other) }>\n}";
   expect(text, {count({1, 4}), ints({}, {16000})}, floats({4}, {0, 1, 2, 3}));
-  expectError(text, {count({1, 4}), ints({}, {8000})}, "MatMul");
+  expectError(text, {count({1, 4}), ints({}, {8000})}, "matrix product");
 }
 
 TEST(If, DecidedByData) {
