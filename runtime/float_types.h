@@ -114,10 +114,10 @@ struct SmallFloat {
   static constexpr uint32_t kMaxBits = kKind == FloatKind::kIeee ? kInfinityBits - 1
                                        : kKind == FloatKind::kFn ? kSignMask - 2
                                                                  : kSignMask - 1;
-  static constexpr uint32_t kNanBits = kKind == FloatKind::kIeee   ? kInfinityBits | uint32_t{1} << (kMantissaBits - 1)
-                                       : kKind == FloatKind::kFn   ? kSignMask - 1
-                                       : kKind == FloatKind::kFnuz ? kSignMask
-                                                                   : kSignMask;  // kFinite has none: -0, as ml_dtypes
+  static constexpr uint32_t kNanBits = kKind == FloatKind::kIeee ? kInfinityBits | uint32_t{1} << (kMantissaBits - 1)
+                                       : kKind == FloatKind::kFn
+                                           ? kSignMask - 1
+                                           : kSignMask;  // kFnuz; kFinite has none: -0, as ml_dtypes
 
   Bits bits = 0;
 

@@ -229,6 +229,7 @@ absl::StatusOr<std::string_view> ZipReader::CheckedBytes(const std::string& name
 
 std::vector<std::string> ZipReader::Names() const {
   std::vector<std::string> names;
+  names.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;
 }
