@@ -26,7 +26,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/cpu_features.h"
 #include "runtime/package.h"
 #include "runtime/plan_json.h"
 #include "runtime/status.h"
@@ -75,6 +74,17 @@ class Compilation {
   }
 
   absl::Status RunPhases() {
+    const absl::Status status = RunSteps();
+    if (status.ok() || target_.target == nullptr || !request_.allow_fallback) return status;
+    // Slow and right is better than nothing: everything as library kernels.
+    reply_ = {};
+    reply_.warnings.push_back(
+        absl::StrCat("no code could be generated, everything runs as library kernels: ", status.message()));
+    without_target_ = true;
+    return RunSteps().ok() ? absl::OkStatus() : status;
+  }
+
+  absl::Status RunSteps() {
     const struct {
       Phase phase;
       absl::Status (Compilation::*work)();
@@ -102,11 +112,7 @@ class Compilation {
   }
 
   absl::Status LoadModel() {
-    TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(request_.options.target));
-    if (target.kind != TargetSpec::Kind::kCpu) {
-      return absl::UnimplementedError(
-          absl::StrCat("target '", request_.options.target, "' is not built into this tcc"));
-    }
+    if (program_ != nullptr) return absl::OkStatus();
     onnx::LoadOptions options;
     options.externalDataRoots = request_.options.external_data_roots;
     options.check = onnx::checkModel;
@@ -185,12 +191,12 @@ class Compilation {
 
   absl::Status TryImport(const onnx::ImportOptions& options, std::set<std::string>* value_inputs,
                          std::set<unsigned>* static_symbols) {
+    pipeline_options_.target = nullptr;
+    target_ = {};
     module_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
-    target_ = {};
-    TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, context_.get()));
-    pipeline_options_.target = target_.target.get();
+    TCC_RETURN_IF_ERROR(MakeTarget());
     DiagnosticCollector diagnostics(context_.get());
     auto module = onnx::importModel(*program_, options, context_.get(), value_inputs, static_symbols);
     if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
@@ -206,6 +212,24 @@ class Compilation {
     if (mlir::failed(passes.run(*module_))) {
       return WithContext(request_.model, diagnostics.Take(absl::StrCat(what, " failed")));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeTarget() {
+    codegen::BackendOptions backend;
+    backend.emitScheduled = Emits("scheduled");
+    backend.emitLlvm = Emits("llvm");
+    backend.emitAssembly = Emits("asm");
+    backend.emit = [this](codegen::CodeText kind, llvm::StringRef name, llvm::StringRef text) {
+      const char* entry = kind == codegen::CodeText::Scheduled ? "scheduled"
+                          : kind == codegen::CodeText::Llvm    ? "llvm"
+                                                               : "asm";
+      absl::StrAppend(&reply_.emitted[entry], "; ", name.str(), "\n", text.str(), "\n");
+    };
+    TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, std::move(backend), context_.get()));
+    pipeline_options_.target = without_target_ ? nullptr : target_.target.get();
+    if (request_.options.precision == Precision::kBF16) pipeline_options_.precision = "bf16";
+    if (request_.options.precision == Precision::kF16) pipeline_options_.precision = "f16";
     return absl::OkStatus();
   }
 
@@ -253,8 +277,9 @@ class Compilation {
     builder.options["model"] = request_.model;
     Specialisation& specialisation = builder.specialisations.emplace_back();
     specialisation.signature = reply_.signature;
-    specialisation.target.arch = std::string(HostArch());
-    if (!result_.codeObject.empty()) specialisation.target.features = target_.required_features;
+    specialisation.target = target_.code;
+    // Library kernels run anywhere.
+    if (result_.codeObject.empty()) specialisation.target.features.clear();
     specialisation.plan = result_.plan;
     specialisation.code = result_.codeObject;
     std::vector<std::string> encoded(result_.constants.size());
@@ -272,6 +297,7 @@ class Compilation {
     specialisation.constants_bytes = result_.constantBytes;
     specialisation.info["kernels"] =
         KernelsToJson(reply_.kernels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!reply_.warnings.empty()) specialisation.info["warnings"] = absl::StrJoin(reply_.warnings, "\n");
     for (const auto& [name, text] : reply_.emitted) builder.dumps[name] = text;
     return builder.Write(request_.package, {.constant_store = request_.constant_store});
   }
@@ -279,6 +305,7 @@ class Compilation {
   CompileRequest request_;
   const ProgressFunction& progress_;
   CompileReply reply_;
+  bool without_target_ = false;
   compiler::PipelineOptions pipeline_options_;
   // Constants of the module point into the program, and those of the result into both.
   std::shared_ptr<const onnx::Program> program_;

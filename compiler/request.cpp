@@ -67,6 +67,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"package", request.package},
           {"constant_store", request.constant_store},
           {"to_phase", PhaseName(request.to_phase)},
+          {"allow_fallback", request.allow_fallback},
           {"emit", request.emit}};
 }
 
@@ -82,6 +83,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     request.package = json.at("package").get<std::string>();
     request.constant_store = json.at("constant_store").get<std::string>();
     TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
+    request.allow_fallback = json.at("allow_fallback").get<bool>();
     request.emit = json.at("emit").get<std::vector<std::string>>();
     return request;
   });
@@ -121,6 +123,7 @@ Json ReplyToJson(const CompileReply& reply) {
           {"signature", SignatureToJson(reply.signature)},
           {"kernels", KernelsToJson(reply.kernels)},
           {"emitted", reply.emitted},
+          {"warnings", reply.warnings},
           {"peak_rss_bytes", reply.peak_rss_bytes}};
 }
 
@@ -131,6 +134,7 @@ absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
     TCC_ASSIGN_OR_RETURN(reply.signature, ReadSignature(json.at("signature")));
     TCC_ASSIGN_OR_RETURN(reply.kernels, KernelsFromJson(json.at("kernels")));
     reply.emitted = json.at("emitted").get<std::map<std::string, std::string>>();
+    reply.warnings = json.at("warnings").get<std::vector<std::string>>();
     reply.peak_rss_bytes = json.at("peak_rss_bytes").get<int64_t>();
     return reply;
   });

@@ -46,6 +46,8 @@ struct CompileRequest {
   std::string package;
   std::string constant_store;
   Phase to_phase = Phase::kPackage;
+  // Where no code can be generated, use library kernels and say so, instead of failing.
+  bool allow_fallback = true;
   // IR to return as text: names of `--emit` ("tcc", "kernels", "llvm", "asm", "plan").
   std::vector<std::string> emit;
 };
@@ -65,6 +67,7 @@ struct CompileReply {
   Signature signature;  // with outputs, and with the input values that were specialised on
   std::vector<KernelRecord> kernels;
   std::map<std::string, std::string> emitted;  // name -> text
+  std::vector<std::string> warnings;
   int64_t peak_rss_bytes = 0;
 };
 

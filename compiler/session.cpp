@@ -343,6 +343,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
   request.constants = config_.constants;
   request.to_phase = config_.to_phase;
   request.emit = config_.emit;
+  request.allow_fallback = config_.allow_fallback;
   auto build = [&](const std::string& package, const std::string& constant_store) -> absl::Status {
     request.package = package;
     request.constant_store = constant_store;
@@ -351,6 +352,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
             ? config_.compile(request, config_.progress)
             : (config_.workers != nullptr ? *config_.workers : WorkerPool::Global()).Compile(request, config_.progress);
     if (!reply.ok()) return reply.status();
+    for (const std::string& warning : reply->warnings) Warn(absl::StrCat(path_, ": ", warning));
     event->reply = *std::move(reply);
     return absl::OkStatus();
   };

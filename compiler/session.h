@@ -48,6 +48,7 @@ class Session {
     // Extents the model fixes may vary like any other: for tests of dynamic shapes.
     bool ignore_declared_extents = false;
     Phase to_phase = Phase::kPackage;
+    bool allow_fallback = true;
     std::vector<std::string> emit;
     // Compiles in this process, for debugging; null: through the workers.
     absl::StatusOr<CompileReply> (*compile)(const CompileRequest&, const ProgressFunction&) = nullptr;

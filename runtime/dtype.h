@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/export.h"
+
 namespace tcc {
 
 // The numeric values are stored in packages: append, never renumber.
@@ -43,21 +45,21 @@ enum class DType : uint8_t {
 
 // The name used on the command line, in packages and in logs ("f32", "bf16", "u8", "bool", ...); "invalid" for
 // kInvalid.
-std::string_view DTypeName(DType dtype);
+TCC_API std::string_view DTypeName(DType dtype);
 // The inverse of DTypeName; also accepts numpy's and ONNX's spellings ("float32", "float", "int64", "uint8", ...).
-std::optional<DType> ParseDType(std::string_view name);
+TCC_API std::optional<DType> ParseDType(std::string_view name);
 
 // Bits an element takes in memory; 0 for kInvalid and kString.
-int DTypeBits(DType dtype);
+TCC_API int DTypeBits(DType dtype);
 // Bytes that `count` contiguous elements take (packed types round up); sizeof(std::string) each for kString.
-size_t DTypeBytes(DType dtype, int64_t count);
+TCC_API size_t DTypeBytes(DType dtype, int64_t count);
 
-bool IsFloat(DType dtype);  // f16, bf16, f32, f64, f8*, f4
-bool IsSignedInt(DType dtype);
-bool IsUnsignedInt(DType dtype);
-bool IsInteger(DType dtype);  // signed or unsigned, not bool
-bool IsComplex(DType dtype);
-bool IsPacked(DType dtype);  // several elements a byte
+TCC_API bool IsFloat(DType dtype);  // f16, bf16, f32, f64, f8*, f4
+TCC_API bool IsSignedInt(DType dtype);
+TCC_API bool IsUnsignedInt(DType dtype);
+TCC_API bool IsInteger(DType dtype);  // signed or unsigned, not bool
+TCC_API bool IsComplex(DType dtype);
+TCC_API bool IsPacked(DType dtype);  // several elements a byte
 
 // The dtype of a C++ type; kInvalid for one that has none. float_types.h adds the storage structs of f16, bf16, f8*,
 // ...; dispatch.h goes the other way, from a dtype at run time to its C++ type.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/dtype.h"
+#include "runtime/export.h"
 
 namespace tcc {
 
@@ -25,7 +26,7 @@ struct Device {
 };
 
 // dtype and extents of a tensor; an extent of -1 is not known.
-struct TensorType {
+struct TCC_API TensorType {
   DType dtype = DType::kInvalid;
   Dims dims;
   bool operator==(const TensorType&) const = default;
@@ -33,12 +34,12 @@ struct TensorType {
 };
 
 // Number of elements; an error (not a wrapped number) where the product overflows int64 or an extent is negative.
-absl::StatusOr<int64_t> NumElements(absl::Span<const int64_t> dims);
+TCC_API absl::StatusOr<int64_t> NumElements(absl::Span<const int64_t> dims);
 // Row-major strides in elements. An extent of 0 counts as 1, so that strides stay positive.
-Dims ContiguousStrides(absl::Span<const int64_t> dims);
+TCC_API Dims ContiguousStrides(absl::Span<const int64_t> dims);
 
 // Thread safety: as for a shared_ptr; the memory itself is not guarded.
-class Tensor {
+class TCC_API Tensor {
  public:
   Tensor() = default;  // invalid: stands for an absent optional value
 
@@ -114,13 +115,14 @@ Tensor Tensor::Vector(absl::Span<const T> values) {
 }
 
 // Whether every element of the view lies in [0, elements) of a contiguous tensor, without wrapping on the way.
-bool ViewFits(int64_t elements, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t offset);
+TCC_API bool ViewFits(int64_t elements, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides,
+                      int64_t offset);
 // Copies all elements; both of the same dtype and extents, of any strides (packed dtypes: contiguous), not overlapping.
-absl::Status CopyElements(const Tensor& from, const Tensor& to);
+TCC_API absl::Status CopyElements(const Tensor& from, const Tensor& to);
 
 // Reads a tensor of rank <= 1 and any integer dtype (or bool) as int64.
-absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor);
+TCC_API absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor);
 // Short text of the first elements, for logs and error messages.
-std::string DebugString(const Tensor& tensor, int max_elements = 16);
+TCC_API std::string DebugString(const Tensor& tensor, int max_elements = 16);
 
 }  // namespace tcc

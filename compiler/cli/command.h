@@ -69,7 +69,8 @@ class InputFlags {
 ProgressFunction TerminalProgress();
 void ClearProgress();
 
-// What differs between two sets of outputs; ok where all is within |a - b| <= atol + rtol * |b|. NaN equals NaN.
+// What differs between two sets of outputs; ok where all is within |a - b| <= atol + rtol * |b|, where float16 and
+// bfloat16 get at least two units in the last place. NaN equals NaN.
 struct Tolerance {
   double rtol = 1e-3;
   double atol = 1e-5;

@@ -32,9 +32,10 @@ struct CompileCommand {
     if (!emit.empty()) {
       config.emit = absl::StrSplit(emit[0], ',');
       for (const std::string& name : config.emit) {
-        if (name != "tcc" && name != "kernels" && name != "llvm" && name != "asm" && name != "plan" && name != "cuda") {
-          return absl::InvalidArgumentError(
-              absl::StrCat("--emit: unknown '", name, "'; there are tcc, kernels, cuda, llvm, asm, plan"));
+        if (name != "tcc" && name != "kernels" && name != "llvm" && name != "asm" && name != "plan" && name != "cuda" &&
+            name != "scheduled" && name != "import") {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "--emit: unknown '", name, "'; there are import, tcc, kernels, scheduled, cuda, llvm, asm, plan"));
         }
       }
       if (emit.size() > 1) folder = emit[1];

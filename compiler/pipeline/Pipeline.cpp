@@ -19,6 +19,11 @@ void addSimplifyPipeline(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(ir::createRecognizeSoftmaxPass());
   passes.addPass(ir::createRecognizeAttentionPass());
   passes.addPass(ir::createFoldScaleIntoWeightsPass());
+  if (!options.precision.empty()) {
+    ir::ConvertPrecisionPassOptions precision;
+    precision.type = options.precision;
+    passes.addPass(ir::createConvertPrecisionPass(precision));
+  }
   // Only generated convolutions gain from it.
   if (options.target)
     passes.addPass(ir::createPropagateChannelsLastPass());

@@ -1,6 +1,8 @@
 //===- Pipeline.h - which passes run, and in which order --------*- C++ -*-===//
 #pragma once
 
+#include <string>
+
 #include "mlir/Pass/PassManager.h"
 
 namespace tcc::codegen {
@@ -12,6 +14,8 @@ namespace tcc::compiler {
 struct PipelineOptions {
   /// What generates kernels; null: everything stays a library call.
   codegen::Target *target = nullptr;
+  /// "bf16" or "f16": contractions compute in it; empty: as the model says.
+  std::string precision;
 };
 
 /// Graph passes on level 1: recognise, simplify, lay out.

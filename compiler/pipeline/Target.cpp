@@ -4,11 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/gemm/Schedule.h"
+#include "runtime/cpu_features.h"
 #include "runtime/status.h"
 
 namespace tcc::compiler {
 
-absl::StatusOr<TargetInstance> MakeTarget(const Options &options, mlir::MLIRContext *context) {
+absl::StatusOr<TargetInstance> MakeTarget(const Options &options, codegen::BackendOptions backend,
+                                          mlir::MLIRContext *context) {
   TCC_ASSIGN_OR_RETURN(const TargetSpec spec, ParseTarget(options.target));
   if (spec.kind != TargetSpec::Kind::kCpu) {
     return absl::UnimplementedError(
@@ -20,10 +22,14 @@ absl::StatusOr<TargetInstance> MakeTarget(const Options &options, mlir::MLIRCont
   codegen::Backend::loadDialects(context);
   codegen::CpuTargetOptions target;
   target.cpu = *cpu;
+  target.backend = std::move(backend);
   target.strict = options.numerics == Numerics::kStrict;
   target.templates.push_back(codegen::gemm::templateSchedule());
   TargetInstance instance;
-  instance.required_features = cpu->required;
+  instance.code.arch = std::string(HostArch());
+  if (!spec.name.empty())
+    instance.code.name = options.target;
+  instance.code.features = cpu->required;
   instance.target = std::make_unique<codegen::CpuTarget>(context, std::move(target));
   return instance;
 }

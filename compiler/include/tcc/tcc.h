@@ -16,10 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/export.h"
 #include "runtime/tensor.h"
 #include "tcc/options.h"
-
-#define TCC_API __attribute__((visibility("default")))
 
 namespace tcc {
 

@@ -1,0 +1,43 @@
+// Runs packages, without a compiler: tcc::runtime alone.
+//
+//   absl::StatusOr<tcc::LoadedPackage> model = tcc::LoadPackage("model.tcc");
+//   absl::StatusOr<std::vector<tcc::Tensor>> out = (*model)({image});
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/export.h"
+#include "runtime/tensor.h"
+
+namespace tcc {
+
+class PackageRunner;
+
+// Copies share the package. Safe to call from many threads.
+class TCC_API LoadedPackage {
+ public:
+  // Inputs in the package's order; optional ones may be invalid, or left out at the end. InvalidArgument where no
+  // specialisation in the package takes them.
+  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs) const;
+
+  const std::vector<std::string>& input_names() const;
+  const std::vector<std::string>& output_names() const;
+
+ private:
+  friend absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path);
+  struct State;
+  explicit LoadedPackage(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+// A package is executable code: load only those you trust. Errors: not a package, damaged, of another format version,
+// or for another machine.
+TCC_API absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path);
+
+}  // namespace tcc

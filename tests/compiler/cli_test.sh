@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# The command line: what it prints, and its exit codes (0 success, 1 failure of the work, 2 bad usage or input).
+# usage: cli_test.sh TCC ZOO_DIR
+set -uo pipefail
+tcc=$1 zoo=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export TCC_CACHE_DIR=$scratch/cache
+failures=0
+# expect CODE TEXT COMMAND...: exit code, and a pattern in what it prints.
+expect() {
+  local code=$1 text=$2 out actual
+  shift 2
+  out=$("$@" 2>&1)
+  actual=$?
+  if [ $actual -ne "$code" ] || ! grep -qE -- "$text" <<<"$out"; then
+    echo "FAILED: $* -> $actual, expected $code and '$text':"
+    echo "$out" | head -20
+    failures=$((failures + 1))
+  fi
+}
+model=$zoo/mobilenet.onnx data=$zoo/mobilenet.npz
+expect 0 'Example' "$tcc" --help
+for command in compile run bench explain test cache devices; do expect 0 'Example' "$tcc" $command --help; done
+expect 2 'subcommand' "$tcc"
+expect 2 '' "$tcc" run
+expect 0 'as expected' "$tcc" run "$model" --input "$data" --expect "$data" --rtol 1e-4
+expect 0 '"cache_hit":true' "$tcc" run "$model" --input "$data" --json
+expect 0 'cache: hit' "$tcc" compile "$model" --input "$data" -o "$scratch/m.tcc"
+expect 0 'as expected' "$tcc" run "$scratch/m.tcc" --input "$data" --expect "$data" --rtol 1e-4
+expect 1 'differ' "$tcc" run "$model" --input "$data" --expect "$data" --rtol 0 --atol 0
+expect 2 "no input 'nix'" "$tcc" run "$model" --input "nix=$data"
+expect 2 'no such file' "$tcc" run "$scratch/none.onnx"
+expect 2 'unknown mode' "$tcc" run "$model" --input "$data" --mode=fast
+expect 2 'is a folder' "$tcc" compile "$model" -o "$scratch"
+expect 2 'unknown phase' "$tcc" compile "$model" --to-phase=nowhere
+expect 0 'tcc\.' "$tcc" compile "$model" --input "$data" --emit tcc
+expect 0 '"median_ms"' "$tcc" bench "$model" --input "$data" --iterations 3 --warmup 0 --json
+expect 0 'kernels' "$tcc" explain "$model" --input "$data" --html "$scratch/report.html"
+expect 0 'packages' "$tcc" cache stats
+expect 0 'mobilenet' "$tcc" cache ls
+expect 0 '0 damaged' "$tcc" cache verify
+expect 0 '' "$tcc" cache clear
+expect 0 'cpu' "$tcc" devices
+printf '\x89PNG\r\n\x1a\n........' > "$scratch/picture.onnx"
+expect 2 'PNG signature' "$tcc" run "$scratch/picture.onnx" --random
+expect 2 'no model.onnx' "$tcc" test "$scratch/cache"
+exit $((failures > 0))

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs into a prefix, moves it, and builds and runs programs against it: with the compiler, with the runtime, in C.
+# usage: install_test.sh BUILD_DIR SOURCE_DIR MODEL
+set -euo pipefail
+build=$1 source=$2 model=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for component in runtime compiler; do
+  cmake --install "$build" --prefix "$scratch/first" --component $component >/dev/null
+done
+mv "$scratch/first" "$scratch/moved"
+cmake -S "$source/tests/compiler/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/moved" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+cmake --build "$scratch/build" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+export TCC_CACHE_DIR=$scratch/cache
+unset TCC_WORKER
+package=$("$scratch/build/use_compiler" "$model")
+cp "$package" "$scratch/model.tcc"
+"$scratch/build/use_runtime" "$scratch/model.tcc"
+"$scratch/build/use_c" "$scratch/model.tcc"
+# The runtime alone loads no compiler and no ONNX.
+if ldd "$scratch/build/use_c" | grep -E 'MLIR|LLVM|protobuf'; then
+  echo "the runtime loads what it should not"
+  exit 1
+fi
+"$scratch/moved/bin/tcc" run "$model" --input x=f32[4] --random >/dev/null
