@@ -75,6 +75,8 @@ struct Tolerance {
   double rtol = 1e-3;
   double atol = 1e-5;
 };
+// The largest |actual - expected|, relative to the largest |expected|; infinity where only one is NaN.
+absl::StatusOr<double> RelativeError(const Tensor& actual, const Tensor& expected);
 absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace tcc::cli

@@ -18,6 +18,29 @@ double Element(const Tensor& tensor, int64_t i) {
 
 }  // namespace
 
+absl::StatusOr<double> RelativeError(const Tensor& actual, const Tensor& expected) {
+  if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims() || actual.dtype() == DType::kString) {
+    const absl::Status status = CompareTensors(actual, expected, Tolerance());
+    if (!status.ok()) return status;
+    return 0;
+  }
+  TCC_ASSIGN_OR_RETURN(const Tensor a, actual.Contiguous());
+  TCC_ASSIGN_OR_RETURN(const Tensor b, expected.Contiguous());
+  double worst = 0, scale = 0;
+  const int64_t count = a.num_elements() * (IsComplex(a.dtype()) ? 2 : 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const double got = Element(a, i), want = Element(b, i);
+    if (got == want || (std::isnan(got) && std::isnan(want))) continue;
+    const double error = std::abs(got - want);
+    worst = std::max(worst, std::isnan(error) ? INFINITY : error);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const double want = std::abs(Element(b, i));
+    if (std::isfinite(want)) scale = std::max(scale, want);
+  }
+  return worst == 0 ? 0 : scale == 0 ? worst : worst / scale;
+}
+
 absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
   if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims()) {
     return absl::DataLossError(

@@ -101,7 +101,8 @@ struct CompileCommand {
       TCC_ASSIGN_OR_RETURN(specialisation.plan, package->ReadPlan(i));
       if (specialisation.constants_bytes > 0) {
         TCC_ASSIGN_OR_RETURN(constants.emplace_back(), MappedFile::Open(package->constants_file(i)));
-        specialisation.constants.push_back({0, constants.back()->bytes()});
+        specialisation.constants.push_back(
+            {0, constants.back()->bytes().substr(0, static_cast<size_t>(specialisation.constants_bytes))});
       }
     }
     for (const std::string& name : package->DumpNames()) {

@@ -130,7 +130,10 @@ struct ExplainCommand {
                               {"flops", totals.flops},
                               {"bytes", totals.bytes},
                               {"kernels", kernels}};
-      if (totals.ms > 0) graph["library_time_share"] = totals.library_ms / totals.ms;
+      if (totals.ms > 0) {
+        graph["library_time_share"] = totals.library_ms / totals.ms;
+        graph["generated_time_share"] = 1 - totals.library_ms / totals.ms;
+      }
       graphs.push_back(std::move(graph));
     }
     return {{"graphs", graphs}, {"graph_breaks", nlohmann::json::array()}};

@@ -17,6 +17,7 @@ struct RunCommand {
   CompileFlags compile;
   InputFlags inputs;
   Tolerance tolerance;
+  double max_error = -1;
   bool json = false;
 
   absl::Status Run() {
@@ -43,7 +44,7 @@ struct RunCommand {
       for (size_t i = 0; i < outputs.size(); ++i) named.emplace_back(names[i], outputs[i]);
       TCC_RETURN_IF_ERROR(SaveNpz(output, named));
     }
-    if (json) {
+    if (json && expect.empty()) {
       nlohmann::json list = nlohmann::json::array();
       for (size_t i = 0; i < outputs.size(); ++i) {
         list.push_back({{"name", names[i]}, {"type", outputs[i].type().ToString()}});
@@ -64,6 +65,7 @@ struct RunCommand {
   absl::Status Compare(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) const {
     TCC_ASSIGN_OR_RETURN(const NamedTensors expected, LoadNpz(expect));
     int compared = 0;
+    double worst = 0;
     std::string failures;
     for (const auto& [name, tensor] : expected) {
       size_t index = outputs.size();
@@ -78,7 +80,20 @@ struct RunCommand {
         continue;
       }
       ++compared;
-      const absl::Status status = CompareTensors(outputs[index], tensor, tolerance);
+      absl::Status status;
+      if (max_error >= 0) {
+        const absl::StatusOr<double> error = RelativeError(outputs[index], tensor);
+        status = error.status();
+        if (error.ok()) {
+          worst = std::max(worst, *error);
+          if (!(*error <= max_error)) {
+            status = absl::DataLossError(
+                absl::StrCat("has an error of ", *error, " of its largest value, over ", max_error));
+          }
+        }
+      } else {
+        status = CompareTensors(outputs[index], tensor, tolerance);
+      }
       if (!status.ok()) absl::StrAppend(&failures, "\n  ", names[index], " ", status.message());
     }
     if (!failures.empty()) return absl::DataLossError(absl::StrCat("the outputs differ from ", expect, ":", failures));
@@ -86,7 +101,13 @@ struct RunCommand {
       return absl::InvalidArgumentError(absl::StrCat(expect, ": no array is named like an output (",
                                                      absl::StrJoin(names, ", "), "), or o0, o1, ..."));
     }
-    if (!json) std::printf("%d outputs as expected\n", compared);
+    if (json) {
+      std::printf("%s\n", nlohmann::json{{"compared", compared}, {"max_error", worst}}.dump().c_str());
+    } else if (max_error >= 0) {
+      std::printf("%d outputs as expected, largest error %.3g\n", compared, worst);
+    } else {
+      std::printf("%d outputs as expected\n", compared);
+    }
     return absl::OkStatus();
   }
 };
@@ -102,6 +123,8 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   sub->add_option("--expect", command->expect, "Compares the outputs with an .npz (by name, or o0, o1, ...)");
   sub->add_option("--rtol", command->tolerance.rtol, "Relative tolerance of --expect");
   sub->add_option("--atol", command->tolerance.atol, "Absolute tolerance of --expect");
+  sub->add_option("--max-error", command->max_error,
+                  "Instead of them: the largest |x - y| of an output, relative to the largest |y|");
   command->compile.AddTo(*sub);
   sub->add_flag("--json", command->json, "Output for machines");
   sub->footer(
