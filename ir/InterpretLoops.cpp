@@ -176,15 +176,6 @@ private:
       TCC_ASSIGN_OR_RETURN(result.integer, evaluateExpr(apply.getMap().getResult(0), apply.getIndices()));
       return result;
     }
-    if (auto check = llvm::dyn_cast<BoundsCheckOp>(op)) {
-      TCC_ASSIGN_OR_RETURN(int64_t extent, evaluateExpr(check.getExtent().getExprs().front(), {}));
-      result.integer = scalars[check.getIndex()].integer;
-      if (result.integer < 0)
-        result.integer += extent;
-      if (result.integer < 0 || result.integer >= extent)
-        return absl::OutOfRangeError(absl::StrCat("index out of range of ", extent, " elements"));
-      return result;
-    }
     if (auto inSet = llvm::dyn_cast<InSetOp>(op)) {
       TCC_ASSIGN_OR_RETURN(result.integer, holds(inSet.getSet(), inSet.getIndices()));
       return result;

@@ -35,7 +35,9 @@ absl::Status CheckPieces(const Specialisation& specialisation) {
     const auto size = static_cast<int64_t>(piece.bytes.size());
     if (piece.offset < done || piece.offset > specialisation.constants_bytes ||
         size > specialisation.constants_bytes - piece.offset) {
-      return absl::InvalidArgumentError("package: constants overlap, or lie outside their size");
+      return absl::InvalidArgumentError(absl::StrCat("package: constants overlap, or lie outside their size: ", size,
+                                                     " bytes at ", piece.offset, " after ", done, " of ",
+                                                     specialisation.constants_bytes));
     }
     done = piece.offset + size;
   }

@@ -16,7 +16,8 @@
 
 namespace {
 
-// What the model expects of a file: its first and last bytes without surrounding white space, padded to a fixed length (magika's config.min.json).
+// What the model expects of a file: its first and last bytes without surrounding white space, padded to a fixed length
+// (magika's config.min.json).
 std::vector<int32_t> Features(const std::string& content, const nlohmann::json& config) {
   const size_t begin_size = config["beg_size"], end_size = config["end_size"], block = config["block_size"];
   const int32_t padding = config["padding_token"];
@@ -58,14 +59,16 @@ int main(int argc, char** argv) {
     const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     std::vector<int32_t> features = Features(content, config);
     const int64_t dims[] = {1, static_cast<int64_t>(features.size())};
-    absl::StatusOr<std::vector<tcc::Tensor>> out = (*model)({tcc::Tensor::Wrap(features.data(), tcc::DType::kI32, dims)});
+    absl::StatusOr<std::vector<tcc::Tensor>> out =
+        (*model)({tcc::Tensor::Wrap(features.data(), tcc::DType::kI32, dims)});
     if (!out.ok()) {
       std::cerr << "file_type: " << out.status().message() << "\n";
       return 1;
     }
     const float* scores = out->front().data_as<float>();
     const float* best = std::max_element(scores, scores + out->front().num_elements());
-    std::cout << argv[i] << ": " << config["target_labels_space"][best - scores].get<std::string>() << " (" << static_cast<int>(*best * 100) << " %)\n";
+    std::cout << argv[i] << ": " << config["target_labels_space"][best - scores].get<std::string>() << " ("
+              << static_cast<int>(*best * 100) << " %)\n";
   }
   const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   std::cout << "in " << elapsed.count() << " ms\n";
