@@ -281,7 +281,22 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
     }
     if (package == nullptr) return std::shared_ptr<Variant>();  // stopped at an earlier phase
   }
+  return Adopt(package, index, event);
+}
 
+absl::Status Session::PrepareAll() {
+  std::lock_guard lock(compile_mutex_);
+  for (int index = 0; package_ != nullptr && index < package_->size(); ++index) {
+    CompileEvent event;
+    event.hit = true;
+    event.package = package_->path();
+    TCC_RETURN_IF_ERROR(Adopt(package_, index, &event).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shared_ptr<const Package>& package,
+                                                                 int index, CompileEvent* event) {
   auto variant = std::make_shared<Variant>();
   variant->signature = package->signature(index);
   variant->package = package;

@@ -65,6 +65,9 @@ class Session {
   // taken from `inputs` where given.
   absl::StatusOr<CompileEvent> Prepare(const CallTypes& types, absl::Span<const Tensor> inputs = {});
 
+  // Of a package: makes all its specialisations ready.
+  absl::Status PrepareAll();
+
   const std::string& path() const { return path_; }
   const std::vector<DeclaredInput>& inputs() const { return policy_.inputs(); }
   const std::vector<std::string>& output_names() const { return output_names_; }
@@ -79,6 +82,8 @@ class Session {
   absl::StatusOr<std::shared_ptr<Variant>> Add(absl::Span<const Tensor> inputs);
   absl::StatusOr<std::shared_ptr<Variant>> Obtain(const CallTypes& types, absl::Span<const Tensor> inputs,
                                                   const std::string& reason, CompileEvent* event);
+  absl::StatusOr<std::shared_ptr<Variant>> Adopt(const std::shared_ptr<const Package>& package, int index,
+                                                 CompileEvent* event);
   absl::StatusOr<std::shared_ptr<const Package>> GetPackage(
       const Signature& signature, const CallTypes& types,
       const std::map<std::string, std::vector<int64_t>>& small_values, CompileEvent* event);

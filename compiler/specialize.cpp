@@ -1,6 +1,7 @@
 #include "compiler/specialize.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,13 @@ namespace {
 std::string InputName(const DeclaredInput& input) { return absl::StrCat("input '", input.name, "'"); }
 
 std::string DTypeText(DType dtype) { return std::string(DTypeName(dtype)); }
+
+std::string RangeText(const DimSpec& dim) {
+  std::string text = dim.max == std::numeric_limits<int64_t>::max() ? absl::StrCat("at least ", dim.min)
+                                                                    : absl::StrCat("from ", dim.min, " to ", dim.max);
+  if (dim.multiple_of > 1) absl::StrAppend(&text, " and a multiple of ", dim.multiple_of);
+  return text;
+}
 
 }  // namespace
 
@@ -151,8 +159,7 @@ absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool g
       } else if (user != nullptr && user->kind == DimSpec::Kind::kDynamic) {
         if (value < user->min || value > user->max || value % user->multiple_of != 0) {
           return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is ", type.ToString(), ", but axis ", axis,
-                                                         " was declared otherwise (", user->min, "..", user->max,
-                                                         ", a multiple of ", user->multiple_of, ")"));
+                                                         " was declared to be ", RangeText(*user)));
         }
         const std::tuple<std::string, int64_t, int64_t> key(absl::StrCat("user:", user->name), 0, 0);
         spec.dims.push_back(symbol(user->name.empty() ? nullptr : &key,

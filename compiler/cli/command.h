@@ -56,6 +56,7 @@ class InputFlags {
   // Only what they are like: what `tcc compile` needs. Inputs that nothing describes take the model's extents, where
   // all of them are numbers; otherwise an error says what to add.
   absl::StatusOr<CallTypes> Types(const Session& session) const;
+  bool empty() const { return inputs_.empty() && random_->count() == 0; }
   // Extents that --input describes by name are dynamic.
   absl::Status AddDynamic(Options* options) const;
 

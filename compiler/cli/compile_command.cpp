@@ -116,7 +116,9 @@ struct CompileCommand {
     int library = 0;
     for (const KernelRecord& kernel : event.kernels) library += kernel.schedule.empty();
     const int generated = static_cast<int>(event.kernels.size()) - library;
-    const std::string where = output.empty() ? event.package : output;
+    // (Without the cache the package was a temporary file.)
+    const std::string kept = std::filesystem::exists(event.package) ? event.package : "";
+    const std::string where = output.empty() ? kept : output;
     if (json) {
       nlohmann::json phases = nlohmann::json::object();
       if (event.reply) {

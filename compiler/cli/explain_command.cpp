@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -52,6 +53,19 @@ std::vector<std::string> Guards(const Signature& signature) {
   return guards;
 }
 
+// The model's nodes that a kernel does, each once: several of its sources may come of one node, "node 'c1' (Conv)
+// (add)".
+std::string Nodes(const KernelRecord& kernel) {
+  std::vector<std::string> nodes;
+  for (const std::string& source : kernel.sources) {
+    std::string node = source;
+    if (const size_t op = source.rfind(") ("); op != std::string::npos) node.resize(op + 1);
+    if (absl::StartsWith(node, "node ")) node.erase(0, 5);
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(std::move(node));
+  }
+  return nodes.empty() ? kernel.name : absl::StrJoin(nodes, ", ");
+}
+
 struct ExplainCommand {
   std::string model, html;
   CompileFlags compile;
@@ -79,6 +93,10 @@ struct ExplainCommand {
       RunOptions profiled;
       profiled.profile = &hook;
       TCC_RETURN_IF_ERROR(session->Run(*tensors, profiled, &outputs));
+    } else if (session->is_package() && inputs.empty()) {
+      TCC_RETURN_IF_ERROR(session->PrepareAll());
+    } else if (session->is_package()) {
+      return tensors.status();  // which specialisation is meant follows from the inputs themselves
     } else {
       TCC_ASSIGN_OR_RETURN(const CallTypes types, inputs.Types(*session));
       TCC_RETURN_IF_ERROR(session->Prepare(types).status());
@@ -160,8 +178,7 @@ struct ExplainCommand {
       for (const KernelRecord& kernel : event.kernels) {
         std::printf("    %-14s", kernel.schedule.empty() ? "library" : kernel.schedule.c_str());
         if (const auto it = ms.find(kernel.name); it != ms.end()) std::printf(" %8.3f ms", it->second);
-        std::printf(" %10.4g MFLOP %9.4g MB  %s\n", kernel.flops / 1e6, kernel.bytes / 1e6, kernel.name.c_str());
-        if (kernel.sources.size() > 1) std::printf("      fuses %s\n", absl::StrJoin(kernel.sources, ", ").c_str());
+        std::printf(" %10.4g MFLOP %9.4g MB  %s\n", kernel.flops / 1e6, kernel.bytes / 1e6, Nodes(kernel).c_str());
       }
     }
   }
@@ -179,13 +196,12 @@ struct ExplainCommand {
       for (const std::string& guard : Guards(event.signature)) absl::StrAppend(&page, "<li>", Escape(guard), "</li>");
       absl::StrAppend(&page, "</ul><p>", totals.generated, " generated kernels, ", totals.library, " library calls, ",
                       totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB</p>",
-                      "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>kernel<th>fuses</tr>");
+                      "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>nodes</tr>");
       for (const KernelRecord& kernel : event.kernels) {
         const auto it = ms.find(kernel.name);
         absl::StrAppend(&page, "<tr><td>", kernel.schedule.empty() ? "library" : Escape(kernel.schedule),
                         "<td class=n>", it == ms.end() ? "" : absl::StrCat(it->second), "<td class=n>",
-                        kernel.flops / 1e6, "<td class=n>", kernel.bytes / 1e6, "<td>", Escape(kernel.name), "<td>",
-                        Escape(absl::StrJoin(kernel.sources, ", ")), "</tr>");
+                        kernel.flops / 1e6, "<td class=n>", kernel.bytes / 1e6, "<td>", Escape(Nodes(kernel)), "</tr>");
       }
       absl::StrAppend(&page, "</table>");
     }

@@ -1,6 +1,11 @@
 // tcc: compiles and runs models. See `tcc --help`.
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "compiler/cli/command.h"
 #include "compiler/version.h"
 
@@ -34,6 +39,18 @@ int main(int argc, char** argv) {
   tcc::cli::AddTestCommand(app, &exit_code);
   tcc::cli::AddCacheCommand(app, &exit_code);
   tcc::cli::AddDevicesCommand(app, &exit_code);
+  // (CLI11 says of an unknown command that a subcommand is required.)
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(command->get_name());
+  }
+  if (argc > 1 && argv[1][0] != '-' && std::find(commands.begin(), commands.end(), argv[1]) == commands.end()) {
+    return tcc::cli::Fail(absl::InvalidArgumentError(
+        absl::StrCat("there is no command '", argv[1], "'; there are ", absl::StrJoin(commands, ", "))));
+  }
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return absl::StrCat("tcc: error: ", error.what(), "\n'tcc --help' and 'tcc COMMAND --help' say more.\n");
+  });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -12,6 +12,9 @@ mv "$scratch/first" "$scratch/moved"
 cmake -S "$source/tests/compiler/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/moved" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cmake --build "$scratch/build" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+cmake -S "$source/docs/samples" -B "$scratch/samples" -DCMAKE_PREFIX_PATH="$scratch/moved" \
+  -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+cmake --build "$scratch/samples" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 export TCC_CACHE_DIR=$scratch/cache
 unset TCC_WORKER
 package=$("$scratch/build/use_compiler" "$model")

@@ -85,7 +85,7 @@ TEST(Specialize, UserDescriptions) {
                      {{"x", {batch, three}}, {"y", {batch}}});
   ASSERT_TRUE(policy.Validate().ok());
   EXPECT_EQ(Call(policy, {F32({1, 3}), F32({1})}), "b,3;b");
-  EXPECT_THAT(Call(policy, {F32({9, 3}), F32({1})}), HasSubstr("axis 0 was declared otherwise (1..8"));
+  EXPECT_THAT(Call(policy, {F32({9, 3}), F32({1})}), HasSubstr("axis 0 was declared to be from 1 to 8"));
   EXPECT_THAT(Call(policy, {F32({2, 4}), F32({1})}), HasSubstr("axis 1 was declared to be 3"));
 }
 
