@@ -48,6 +48,9 @@ public:
   Tensors runBlock(mlir::Block &block, llvm::ArrayRef<Tensor> arguments) {
     TCC_RETURN_IF_ERROR(bindAll(block.getArguments(), arguments));
     for (Operation &op : block.without_terminator()) {
+      // Folding hoists it like a constant, above the op that determines its symbols: its readers evaluate it.
+      if (llvm::isa<ExtentsOp>(op))
+        continue;
       Tensors results = runOp(&op);
       if (!results.ok())
         return WithContext(describe(&op), results.status());
@@ -70,6 +73,8 @@ private:
   }
 
   absl::StatusOr<Tensor> tensorOf(Value value) const {
+    if (auto extents = value.getDefiningOp<ExtentsOp>())
+      return runExtents(extents);
     auto it = tensors.find(value);
     if (it == tensors.end())
       return absl::InternalError("a value is used before it is computed");
@@ -151,8 +156,6 @@ private:
     }
     if (auto constant = llvm::dyn_cast<StringConstantOp>(op))
       return runStringConstant(constant);
-    if (auto extents = llvm::dyn_cast<ExtentsOp>(op))
-      return runExtents(extents);
     if (auto branch = llvm::dyn_cast<IfOp>(op))
       return runIf(branch);
     if (auto loop = llvm::dyn_cast<LoopOp>(op))
@@ -177,7 +180,7 @@ private:
     return std::vector<Tensor>{tensor};
   }
 
-  Tensors runExtents(ExtentsOp op) {
+  absl::StatusOr<Tensor> runExtents(ExtentsOp op) const {
     auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
     TCC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(getDType(type.getElementType()),
                                                          {type.getShape().data(), type.getShape().size()}));
@@ -187,7 +190,7 @@ private:
         return absl::InternalError(absl::StrCat(toText(expr), " has no value here"));
       StoreInt(tensor.data(), tensor.dtype(), k, *value);
     }
-    return std::vector<Tensor>{tensor};
+    return tensor;
   }
 
   Tensors runIf(IfOp op) {

@@ -66,8 +66,9 @@ LoweredValues lowerReduce(ir::ReduceOp op, KernelBuilder &kernel) {
     count = ir::simplifyExtent(count * from[axis]);
   return lowered(kernel.map(to, element, [&](Nest &nest) -> Value {
     Value total = nest.load(value, nest.dims());
+    // The maximum of nothing is the lowest of the accumulator, which is false: not "unequal to 0".
     if (element.isInteger(1))
-      return nest.b.create<arith::CmpIOp>(nest.loc, arith::CmpIPredicate::ne, total, nest.constantOf(accumulate, 0));
+      return nest.b.create<arith::CmpIOp>(nest.loc, arith::CmpIPredicate::sgt, total, nest.constantOf(accumulate, 0));
     if (!isFloat)
       return nest.b.create<arith::TruncIOp>(nest.loc, signless(element), total);
     if (isMean) {

@@ -176,6 +176,14 @@ public:
           it->second = i;
       };
       forEachRead(instruction, use);
+      // What both blocks of an If move into is its result: it lives in this block, not only in those.
+      if (auto *branch = std::get_if<plan::If>(&instruction))
+        for (Block &inner : branch->blocks)
+          for (Instruction &nestedInstruction : inner.instructions)
+            if (const auto *move = std::get_if<plan::Move>(&nestedInstruction); move && !noRelease[move->to]) {
+              last.try_emplace(move->to, i);
+              noRelease[move->to] = true;
+            }
       if (std::vector<Block> *nested = nestedBlocks(instruction)) {
         for (Block &inner : *nested) {
           forEachInstruction(inner, [&](Instruction &nestedInstruction) {

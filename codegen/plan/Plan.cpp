@@ -23,6 +23,39 @@ unsigned countInputSymbols(func::FuncOp function) {
   return count;
 }
 
+/// Folding treats `tcc.extents` as a constant and hoists it to the top of its block, above the op that determines its
+/// symbols. Those of symbols that no input determines go in front of their readers, where a plan can compute them.
+void sinkExtents(func::FuncOp function, unsigned numInputSymbols) {
+  llvm::SmallVector<ir::ExtentsOp> all;
+  function.walk([&](ir::ExtentsOp op) {
+    bool late = false;
+    for (AffineExpr expr : op.getValue().getExprs())
+      expr.walk([&](AffineExpr part) {
+        auto symbol = dyn_cast<AffineSymbolExpr>(part);
+        late = late || (symbol && symbol.getPosition() >= numInputSymbols);
+      });
+    if (late)
+      all.push_back(op);
+  });
+  for (ir::ExtentsOp op : all) {
+    // One copy a block, in front of its first reader there.
+    DenseMap<mlir::Block *, Operation *> first;
+    for (Operation *user : op->getUsers()) {
+      Operation *&earliest = first[user->getBlock()];
+      if (!earliest || user->isBeforeInBlock(earliest))
+        earliest = user;
+    }
+    llvm::SmallDenseMap<mlir::Block *, Value> copies;
+    for (auto [block, user] : first) {
+      OpBuilder builder(user);
+      copies[block] = builder.clone(*op)->getResult(0);
+    }
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses()))
+      use.set(copies[use.getOwner()->getBlock()]);
+    op->erase();
+  }
+}
+
 absl::StatusOr<Tensor> stringTensor(ir::StringConstantOp op) {
   absl::StatusOr<Tensor> tensor = Tensor::Allocate(DType::kString, ir::getTensorType(op.getType()).dims);
   if (!tensor.ok())
@@ -218,6 +251,7 @@ FailureOr<PlanResult> PlanBuilder::build() {
     plan.inputs.push_back(id);
   }
   unsigned inputSymbols = countInputSymbols(function);
+  sinkExtents(function, inputSymbols);
   for (unsigned i = 0; i < inputSymbols; ++i)
     plan.symbol_registers.push_back(static_cast<RegisterId>(i));
 
