@@ -16,6 +16,7 @@
 #include "compiler/pipeline/Target.h"
 #include "compiler/signature_of.h"
 #include "compiler/specialize.h"
+#include "compiler/verify.h"
 #include "compiler/version.h"
 #include "frontend/onnx/import/Import.h"
 #include "frontend/onnx/program/Check.h"
@@ -194,6 +195,7 @@ class Compilation {
                          std::set<unsigned>* static_symbols) {
     pipeline_options_.target = nullptr;
     target_ = {};
+    imported_ = {};
     module_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
@@ -202,6 +204,8 @@ class Compilation {
     auto module = onnx::importModel(*program_, options, context_.get(), value_inputs, static_symbols);
     if (mlir::failed(module)) return WithContext(request_.model, diagnostics.Take("the import failed"));
     module_ = *std::move(module);
+    imported_ = {};
+    if (!request_.verify_inputs.empty()) imported_ = module_->clone();
     if (Emits("import")) EmitModule("import");
     return absl::OkStatus();
   }
@@ -236,6 +240,8 @@ class Compilation {
 
   absl::Status Simplify() {
     TCC_RETURN_IF_ERROR(RunPipeline(compiler::addSimplifyPipeline, "simplification"));
+    simplified_ = {};
+    if (!request_.verify_inputs.empty()) simplified_ = module_->clone();
     if (Emits("tcc")) EmitModule("tcc");
     return absl::OkStatus();
   }
@@ -253,6 +259,15 @@ class Compilation {
     auto result = codegen::buildPlan(function, pipeline_options_.target);
     if (mlir::failed(result)) return WithContext(request_.model, diagnostics.Take("building the plan failed"));
     result_ = *std::move(result);
+    if (!request_.verify_inputs.empty()) {
+      const VerifyStages stages = {*imported_, *simplified_, *module_};
+      const auto target = [&]() -> absl::StatusOr<std::unique_ptr<codegen::Target>> {
+        if (without_target_) return nullptr;
+        TCC_ASSIGN_OR_RETURN(compiler::TargetInstance made, compiler::MakeTarget(request_.options, {}, context_.get()));
+        return std::move(made.target);
+      };
+      TCC_ASSIGN_OR_RETURN(reply_.verification, Verify(stages, result_, request_.verify_inputs, target));
+    }
     // The plan's inputs are the function's arguments; inputs known while compiling are none of those.
     std::vector<ValueId> inputs;
     for (int argument : arguments.argument_of_input) {
@@ -312,6 +327,7 @@ class Compilation {
   std::shared_ptr<const onnx::Program> program_;
   std::unique_ptr<mlir::MLIRContext> context_;
   compiler::TargetInstance target_;
+  mlir::OwningOpRef<mlir::ModuleOp> imported_, simplified_;  // for Verify
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   codegen::PlanResult result_;
 };

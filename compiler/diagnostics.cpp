@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMaxMessages = 20;
 
-// The first name in a location: what the frontend put there, which the user knows.
+}  // namespace
+
 std::string NameOf(mlir::Location location) {
   std::string name;
   location->walk([&](mlir::Location inner) {
@@ -26,8 +27,6 @@ std::string NameOf(mlir::Location location) {
   });
   return name;
 }
-
-}  // namespace
 
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
     : handler_(context, [this](mlir::Diagnostic& diagnostic) {

@@ -9,6 +9,10 @@
 
 namespace tcc {
 
+// The first name in a location: what the frontend put there, which the user knows ("node 'conv1' (Conv)"), or a place
+// in a file; empty for none.
+std::string NameOf(mlir::Location location);
+
 // Collects the errors that are emitted on a context while it lives.
 class DiagnosticCollector {
  public:

@@ -1,5 +1,7 @@
 #include "compiler/request.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/signature_json.h"
 #include "runtime/status.h"
@@ -68,6 +70,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"constant_store", request.constant_store},
           {"to_phase", PhaseName(request.to_phase)},
           {"allow_fallback", request.allow_fallback},
+          {"verify_inputs", request.verify_inputs},
           {"emit", request.emit}};
 }
 
@@ -84,6 +87,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     request.constant_store = json.at("constant_store").get<std::string>();
     TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
     request.allow_fallback = json.at("allow_fallback").get<bool>();
+    request.verify_inputs = json.at("verify_inputs").get<std::string>();
     request.emit = json.at("emit").get<std::vector<std::string>>();
     return request;
   });
@@ -119,12 +123,19 @@ absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
 }
 
 Json ReplyToJson(const CompileReply& reply) {
-  return {{"phase_ms", reply.phase_ms},
-          {"signature", SignatureToJson(reply.signature)},
-          {"kernels", KernelsToJson(reply.kernels)},
-          {"emitted", reply.emitted},
-          {"warnings", reply.warnings},
-          {"peak_rss_bytes", reply.peak_rss_bytes}};
+  Json json = {{"phase_ms", reply.phase_ms},
+               {"signature", SignatureToJson(reply.signature)},
+               {"kernels", KernelsToJson(reply.kernels)},
+               {"emitted", reply.emitted},
+               {"warnings", reply.warnings},
+               {"peak_rss_bytes", reply.peak_rss_bytes}};
+  if (reply.verification) {
+    json["verification"] = {{"agrees", reply.verification->agrees},
+                            {"max_error", reply.verification->max_error},
+                            {"where", reply.verification->where},
+                            {"reproducer", reply.verification->reproducer}};
+  }
+  return json;
 }
 
 absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
@@ -135,6 +146,14 @@ absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
     TCC_ASSIGN_OR_RETURN(reply.kernels, KernelsFromJson(json.at("kernels")));
     reply.emitted = json.at("emitted").get<std::map<std::string, std::string>>();
     reply.warnings = json.at("warnings").get<std::vector<std::string>>();
+    if (const auto it = json.find("verification"); it != json.end()) {
+      // JSON has no infinity: it comes as null.
+      const Json& error = it->at("max_error");
+      reply.verification =
+          Verification{it->at("agrees").get<bool>(),
+                       error.is_number() ? error.get<double>() : std::numeric_limits<double>::infinity(),
+                       it->at("where").get<std::string>(), it->at("reproducer").get<std::string>()};
+    }
     reply.peak_rss_bytes = json.at("peak_rss_bytes").get<int64_t>();
     return reply;
   });

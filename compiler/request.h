@@ -48,6 +48,8 @@ struct CompileRequest {
   Phase to_phase = Phase::kPackage;
   // Where no code can be generated, use library kernels and say so, instead of failing.
   bool allow_fallback = true;
+  // Inputs by name (.npz): the compiled plan is run on them and compared with the interpreter. Empty: no.
+  std::string verify_inputs;
   // IR to return as text: names of `--emit` ("tcc", "kernels", "llvm", "asm", "plan").
   std::vector<std::string> emit;
 };
@@ -62,12 +64,21 @@ struct KernelRecord {
   double bytes = 0;
 };
 
+// How the compiled code compares with the interpreter.
+struct Verification {
+  bool agrees = true;
+  double max_error = 0;    // over all outputs, relative to the largest value of each
+  std::string where;       // what differs first: a phase, and the kernel
+  std::string reproducer;  // a folder: the kernel's IR, its inputs, what came out and what should have
+};
+
 struct CompileReply {
   std::vector<std::pair<std::string, double>> phase_ms;
   Signature signature;  // with outputs, and with the input values that were specialised on
   std::vector<KernelRecord> kernels;
   std::map<std::string, std::string> emitted;  // name -> text
   std::vector<std::string> warnings;
+  std::optional<Verification> verification;
   int64_t peak_rss_bytes = 0;
 };
 

@@ -49,6 +49,7 @@ class Session {
     bool ignore_declared_extents = false;
     Phase to_phase = Phase::kPackage;
     bool allow_fallback = true;
+    std::string verify_inputs;  // see CompileRequest; needs Phase::kCodegen
     std::vector<std::string> emit;
     // Compiles in this process, for debugging; null: through the workers.
     absl::StatusOr<CompileReply> (*compile)(const CompileRequest&, const ProgressFunction&) = nullptr;

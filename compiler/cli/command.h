@@ -10,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "compiler/compare.h"
 #include "compiler/options.h"
 #include "compiler/session.h"
 #include "runtime/tensor.h"
@@ -32,6 +33,7 @@ void AddDevicesCommand(CLI::App& app, int* exit_code);
 void AddExplainCommand(CLI::App& app, int* exit_code);
 void AddRunCommand(CLI::App& app, int* exit_code);
 void AddTestCommand(CLI::App& app, int* exit_code);
+void AddVerifyCommand(CLI::App& app, int* exit_code);
 
 // Options of compilation, on every command that may compile.
 class CompileFlags {
@@ -53,6 +55,8 @@ class InputFlags {
   void AddTo(CLI::App& command);
   // One tensor per input of the session; invalid where absent.
   absl::StatusOr<std::vector<Tensor>> Load(const Session& session) const;
+  // The same, with random numbers where nothing is given.
+  absl::StatusOr<std::vector<Tensor>> LoadOrRandom(const Session& session) const;
   // Only what they are like: what `tcc compile` needs. Inputs that nothing describes take the model's extents, where
   // all of them are numbers; otherwise an error says what to add.
   absl::StatusOr<CallTypes> Types(const Session& session) const;
@@ -61,6 +65,8 @@ class InputFlags {
   absl::Status AddDynamic(Options* options) const;
 
  private:
+  absl::StatusOr<std::vector<Tensor>> Load(const Session& session, bool random) const;
+
   std::vector<std::string> inputs_;
   CLI::Option* random_ = nullptr;
   std::string seed_;
@@ -69,15 +75,5 @@ class InputFlags {
 // Progress of compilation on stderr while it is a terminal.
 ProgressFunction TerminalProgress();
 void ClearProgress();
-
-// What differs between two sets of outputs; ok where all is within |a - b| <= atol + rtol * |b|, where float16 and
-// bfloat16 get at least two units in the last place. NaN equals NaN.
-struct Tolerance {
-  double rtol = 1e-3;
-  double atol = 1e-5;
-};
-// The largest |actual - expected|, relative to the largest |expected|; infinity where only one is NaN.
-absl::StatusOr<double> RelativeError(const Tensor& actual, const Tensor& expected);
-absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace tcc::cli

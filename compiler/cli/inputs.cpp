@@ -173,6 +173,13 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
 }
 
 absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session) const {
+  return Load(session, random_->count() > 0);
+}
+absl::StatusOr<std::vector<Tensor>> InputFlags::LoadOrRandom(const Session& session) const {
+  return Load(session, /*random=*/true);
+}
+
+absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, bool random) const {
   std::vector<Tensor> tensors(session.inputs().size());
   std::vector<std::string> descriptions;
   for (const std::string& text : inputs_) {
@@ -186,7 +193,7 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session) con
     if (!IsFileName(named.second)) continue;  // described: random
     TCC_ASSIGN_OR_RETURN(tensors[index], LoadTensor(named.second));
   }
-  if (random_->count() > 0) {
+  if (random) {
     uint64_t seed = 0;
     if (!seed_.empty() && !absl::SimpleAtoi(seed_, &seed)) {
       return absl::InvalidArgumentError(absl::StrCat("--random: '", seed_, "' is not a number"));

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   tcc::cli::AddBenchCommand(app, &exit_code);
   tcc::cli::AddExplainCommand(app, &exit_code);
   tcc::cli::AddTestCommand(app, &exit_code);
+  tcc::cli::AddVerifyCommand(app, &exit_code);
   tcc::cli::AddCacheCommand(app, &exit_code);
   tcc::cli::AddDevicesCommand(app, &exit_code);
   // (CLI11 says of an unknown command that a subcommand is required.)

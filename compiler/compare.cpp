@@ -1,12 +1,14 @@
+#include "compiler/compare.h"
+
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/cli/command.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-namespace tcc::cli {
+namespace tcc {
 namespace {
 
 // Complex numbers as pairs.
@@ -92,4 +94,4 @@ absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const 
                                           ", expected ", Element(b, worst)));
 }
 
-}  // namespace tcc::cli
+}  // namespace tcc

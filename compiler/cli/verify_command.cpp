@@ -1,0 +1,89 @@
+// tcc verify: the compiled model against the interpreter.
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "compiler/cli/command.h"
+#include "runtime/npy.h"
+#include "runtime/status.h"
+
+namespace tcc::cli {
+namespace {
+
+struct VerifyCommand {
+  std::string model;
+  CompileFlags compile;
+  InputFlags inputs;
+  bool json = false;
+
+  absl::StatusOr<bool> Run() {
+    TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    std::string path = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-verify-XXXXXX.npz");
+    FileDescriptor file(::mkstemps(path.data(), 4));
+    if (!file.valid()) return absl::InternalError(absl::StrCat("cannot create ", path));
+    absl::Cleanup remove = [&] { ::unlink(path.c_str()); };
+    Session::Config config;
+    config.options = std::move(options);
+    config.progress = TerminalProgress();
+    config.to_phase = Phase::kCodegen;
+    config.verify_inputs = path;
+    config.allow_fallback = false;
+    TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
+    if (session->is_package()) {
+      return absl::InvalidArgumentError(absl::StrCat(model, ": is a package; verify the model it was made from"));
+    }
+    TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> tensors, inputs.LoadOrRandom(*session));
+    NamedTensors named;
+    CallTypes types;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      types.push_back(tensors[i].valid() ? tensors[i].type() : TensorType());
+      if (tensors[i].valid()) named.emplace_back(session->inputs()[i].name, tensors[i]);
+    }
+    TCC_RETURN_IF_ERROR(SaveNpz(path, named));
+    TCC_ASSIGN_OR_RETURN(const CompileEvent event, session->Prepare(types, tensors));
+    ClearProgress();
+    if (!event.reply || !event.reply->verification) return absl::InternalError("the worker did not verify");
+    const Verification& result = *event.reply->verification;
+    if (json) {
+      std::printf("%s\n", nlohmann::json{{"agrees", result.agrees},
+                                         {"max_error", result.max_error},
+                                         {"where", result.where},
+                                         {"reproducer", result.reproducer}}
+                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                              .c_str());
+    } else if (result.agrees) {
+      std::printf("agrees with the interpreter; largest error %.3g\n", result.max_error);
+    } else {
+      std::printf("differs from the interpreter; largest error %.3g\nfirst difference: %s\n", result.max_error,
+                  result.where.c_str());
+      if (!result.reproducer.empty()) std::printf("reproducer: %s\n", result.reproducer.c_str());
+    }
+    return result.agrees;
+  }
+};
+
+}  // namespace
+
+void AddVerifyCommand(CLI::App& app, int* exit_code) {
+  auto command = std::make_shared<VerifyCommand>();
+  CLI::App* sub = app.add_subcommand("verify", "Compares the compiled model with the interpreter");
+  sub->add_option("MODEL", command->model, "An .onnx model")->required();
+  command->inputs.AddTo(*sub);
+  command->compile.AddTo(*sub);
+  sub->add_flag("--json", command->json, "Output for machines");
+  sub->footer(
+      "Example: tcc verify model.onnx --input data.npz\n"
+      "Without inputs, random ones. Where the two differ, the first kernel that does is named, and written to\n"
+      "$TCC_REPRODUCER_DIR (default /tmp) with its operands.");
+  sub->callback([command, exit_code] {
+    const absl::StatusOr<bool> agrees = command->Run();
+    *exit_code = !agrees.ok() ? Fail(agrees.status()) : *agrees ? kOk : kFailed;
+  });
+}
+
+}  // namespace tcc::cli
