@@ -12,6 +12,7 @@ namespace tcc {
 struct Tolerance {
   double rtol = 1e-3;
   double atol = 1e-5;
+  double scaled_atol = 0;  // raises atol to this part of the largest expected magnitude
 };
 // The largest |actual - expected|, relative to the largest |expected|; infinity where only one is NaN.
 absl::StatusOr<double> RelativeError(const Tensor& actual, const Tensor& expected);

@@ -161,6 +161,10 @@ absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool g
           return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is ", type.ToString(), ", but axis ", axis,
                                                          " was declared to be ", RangeText(*user)));
         }
+        if (user->min == user->max) {  // a range of one value is that value
+          spec.dims.push_back(Extent::Constant(value));
+          continue;
+        }
         const std::tuple<std::string, int64_t, int64_t> key(absl::StrCat("user:", user->name), 0, 0);
         spec.dims.push_back(symbol(user->name.empty() ? nullptr : &key,
                                    {user->name.empty() ? param : user->name, user->min, user->max, user->multiple_of}));

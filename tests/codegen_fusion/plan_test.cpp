@@ -170,6 +170,41 @@ TEST_F(PlanTest, AFreshSymbolIsReadAfterTheOpThatDeterminesIt) {
   EXPECT_THAT(result->plan.symbol_registers, IsEmpty());
 }
 
+TEST_F(PlanTest, HoistedExtentsAreComputedAfterTheOpThatDeterminesThem) {
+  // Folding moves tcc.extents to the top of the block, like a constant.
+  auto result = build(R"(
+    func.func @f(%x: tensor<4xf32>) -> (tensor<1x?xi64, #tcc.extents<1, s0>>, tensor<1xi64>)
+        attributes {tcc.symbols = [#tcc.symbol<"nonzero", 0, 4, 1>]} {
+      %n = tcc.extents {value = #tcc.extents<s0 + 1>} : () -> tensor<1xi64>
+      %a = tcc.library "non_zero"(%x) {} : (tensor<4xf32>) -> tensor<1x?xi64, #tcc.extents<1, s0>>
+      %b = tcc.neg %n : tensor<1xi64>
+      return %a, %b : tensor<1x?xi64, #tcc.extents<1, s0>>, tensor<1xi64>
+    })");
+  ASSERT_TRUE(succeeded(result)) << errors;
+  EXPECT_EQ(all<plan::MakeTensor>(result->plan.body).size(), 1u);
+}
+
+TEST_F(PlanTest, TheResultOfAnIfLivesUntilItsLastReader) {
+  auto result = build(R"(
+    func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+      %r = tcc.if %c : (tensor<i1>) -> tensor<4xf32> {
+        %a = tcc.constant dense<1.0> : tensor<4xf32>
+        tcc.yield %a : tensor<4xf32>
+      } else {
+        %b = tcc.constant dense<2.0> : tensor<4xf32>
+        tcc.yield %b : tensor<4xf32>
+      }
+      %s = tcc.neg %r : tensor<4xf32>
+      return %s : tensor<4xf32>
+    })");
+  ASSERT_TRUE(succeeded(result)) << errors;
+  for (const auto &branch : all<plan::If>(result->plan.body))
+    for (const Block &block : branch.blocks)
+      for (const Instruction &instruction : block.instructions)
+        EXPECT_FALSE(std::holds_alternative<plan::Release>(instruction));
+  EXPECT_EQ(all<plan::Release>(result->plan.body).size(), 1u);
+}
+
 TEST_F(PlanTest, AnUnboundSymbolIsAnError) {
   auto result = build(R"(
     func.func @f(%x: tensor<4xf32>) -> tensor<1xi64> attributes {tcc.symbols = [#tcc.symbol<"n", 0, 4, 1>]} {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs ONNX backend test folders through `tcc test` and compares the outcome with a checked-in list.
+"""Runs ONNX backend test folders through `tcc test` and compares the outcome with the checked-in lists.
 
-usage: check.py TCC LIST VARIANT SHARD/SHARDS DIR...     VARIANT: static, dynamic or constant-inputs
-LIST has a line `NAME reason` (or `VARIANT:NAME reason`) for each test that is not supported yet. A listed test that passes, an unlisted one
-that does not, and any FAIL (a wrong result or a crash, listed or not) is an error: what is not supported must be SKIP, a clear refusal.
+usage: check.py TCC LISTS VARIANT SHARD/SHARDS DIR...     VARIANT: static, dynamic or constant-inputs; shards count from 0
+LISTS is the folder of two lists. unsupported.txt has a line `NAME reason` (or `VARIANT:NAME reason`) for each test that is not supported
+yet. A listed test that passes, an unlisted one that is skipped, and any FAIL (a wrong result or a crash, listed or not) is an error: what
+is not supported must be SKIP, a clear refusal. The tests of random.txt are not run.
 """
-import subprocess, sys
+import os, subprocess, sys
 
 
 def read_list(path, variant):
@@ -23,9 +24,12 @@ def read_list(path, variant):
 
 
 def main():
-    tcc, list_path, variant, shard = sys.argv[1:5]
-    listed = read_list(list_path, variant)
-    done = subprocess.run([tcc, "test", "--variant", variant, "--shard", shard] + sys.argv[5:], capture_output=True, text=True)
+    tcc, lists, variant, shard = sys.argv[1:5]
+    listed = read_list(os.path.join(lists, "unsupported.txt"), variant)
+    random = os.path.join(lists, "random.txt")
+    listed.update(read_list(random, variant))
+    done = subprocess.run([tcc, "test", "--mode-variant", variant, "--shard", shard, "--threads", "1", "--skip-list", random] + sys.argv[5:],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     errors, counts = [], {"PASS": 0, "FAIL": 0, "SKIP": 0}
     for line in done.stdout.splitlines():
         outcome, _, rest = line.partition(" ")
@@ -42,7 +46,7 @@ def main():
     if sum(counts.values()) == 0 or done.returncode not in (0, 1):
         errors.append(f"tcc test ended with exit code {done.returncode}: {done.stderr.strip()[-2000:]}")
     print("\n".join(errors))
-    print(f"{counts['PASS']} passed, {len(errors)} failed, {counts['SKIP']} skipped")
+    print(f"{counts['PASS']} passed, {counts['FAIL']} failed, {counts['SKIP']} skipped, {len(errors)} not as listed")
     sys.exit(1 if errors else 0)
 
 

@@ -29,7 +29,7 @@ void convertLinearAttention(NodeBuilder &b) {
   if (gated) // per head, or per key dimension
     decay = timeFirst(b, b.input(4), heads);
   if (delta)
-    beta = timeFirst(b, b.input(5), b.constantExtent(b.input(5), 2) == 1 ? 1 : heads);
+    beta = timeFirst(b, b.input(5), b.requireExtent(b.input(5), 2, "whether beta differs by head") == 1 ? 1 : heads);
   Type stateType = b.elementType(b.input(0));
   Value state;
   if (Value past = b.optionalInput(3)) {
