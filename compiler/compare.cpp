@@ -68,15 +68,16 @@ absl::Status CompareTensors(const Tensor& actual, const Tensor& expected, const 
     }
     return absl::OkStatus();
   }
-  // Two results that differ by rounding are one unit in the last place apart: up to 2^-10 of the value in float16, 2^-7 in
-  // bfloat16. Two units, as ONNX's expected values were rounded after each operation of a decomposition, and ours were not.
+  // Two results that differ by rounding are one unit in the last place apart: up to 2^-10 of the value in float16, 2^-7
+  // in bfloat16. Two units, as ONNX's expected values were rounded after each operation of a decomposition, and ours
+  // were not.
   double rtol = tolerance.rtol;
   if (a.dtype() == DType::kF16) rtol = std::max(rtol, 2.0 / 1024);
   if (a.dtype() == DType::kBF16) rtol = std::max(rtol, 2.0 / 128);
   const bool complex = IsComplex(a.dtype());
   const int64_t count = a.num_elements() * (complex ? 2 : 1);
-  // What cancels leaves an error of the size of its terms, not of the result: where 0 is exact, a result may be some 1e-7 of
-  // the output's magnitude. (Expected values are like that too: ONNX's inverse DFT has 1.9e-7 for an exact 0.)
+  // What cancels leaves an error of the size of its terms, not of the result: where 0 is exact, a result may be some
+  // 1e-7 of the output's magnitude. (Expected values are like that too: ONNX's inverse DFT has 1.9e-7 for an exact 0.)
   double magnitude = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (std::isfinite(Element(b, i))) magnitude = std::max(magnitude, std::abs(Element(b, i)));

@@ -198,9 +198,9 @@ TEST_F(PlanTest, TheResultOfAnIfLivesUntilItsLastReader) {
       return %s : tensor<4xf32>
     })");
   ASSERT_TRUE(succeeded(result)) << errors;
-  for (const auto &branch : all<plan::If>(result->plan.body))
-    for (const Block &block : branch.blocks)
-      for (const Instruction &instruction : block.instructions)
+  for (const auto& branch : all<plan::If>(result->plan.body))
+    for (const Block& block : branch.blocks)
+      for (const Instruction& instruction : block.instructions)
         EXPECT_FALSE(std::holds_alternative<plan::Release>(instruction));
   EXPECT_EQ(all<plan::Release>(result->plan.body).size(), 1u);
 }
