@@ -111,10 +111,12 @@ LogicalResult foldConstants(Operation *op, llvm::ArrayRef<Attribute> operands, R
       results.push_back(value);
       return success();
     }
+  // Moving a splat takes no memory whatever its size.
+  bool moves = llvm::isa<ReshapeOp, TransposeOp, SliceOp>(op);
+  if ((moves || resultElements <= maxElements) && succeeded(foldSplats(op, operands, results)))
+    return success();
   if (resultElements > maxElements)
     return failure();
-  if (succeeded(foldSplats(op, operands, results)))
-    return success();
   if (isGrowing(op) && resultElements > std::max(operandElements, kMaxSymbolicElements))
     return failure();
   // What is read and computed must be in proportion to what comes out.

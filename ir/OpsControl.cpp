@@ -1,5 +1,7 @@
 //===- OpsControl.cpp - control flow and library calls ---------------------===//
 #include "ir/OpSupport.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 
 #define GET_OP_CLASSES
 #include "ir/OpsControl.cpp.inc"
@@ -15,6 +17,46 @@ void TCCDialect::registerControlOps() {
 
 using mlir::LogicalResult;
 using mlir::success;
+
+//===- Symbols as effects -------------------------------------------------------===//
+
+static void addSymbols(mlir::Type type, llvm::SmallDenseSet<unsigned> &symbols) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  auto extents = tensor ? llvm::dyn_cast_or_null<ExtentsAttr>(tensor.getEncoding()) : ExtentsAttr();
+  if (!extents)
+    return;
+  for (mlir::AffineExpr expr : extents.getExprs())
+    expr.walk([&](mlir::AffineExpr e) {
+      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(e))
+        symbols.insert(symbol.getPosition());
+    });
+}
+
+/// Whether a result has a symbol that neither the operands nor the function's inputs have.
+static bool bindsSymbols(mlir::Operation *op) {
+  llvm::SmallDenseSet<unsigned> known, results;
+  for (mlir::Type type : op->getResultTypes())
+    addSymbols(type, results);
+  if (results.empty())
+    return false;
+  for (mlir::Type type : op->getOperandTypes())
+    addSymbols(type, known);
+  if (auto function = op->getParentOfType<mlir::FunctionOpInterface>())
+    for (mlir::Type type : function.getArgumentTypes())
+      addSymbols(type, known);
+  return llvm::any_of(results, [&](unsigned symbol) { return !known.contains(symbol); });
+}
+
+using Effects = llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>;
+static void addEffects(mlir::Operation *op, Effects &effects) {
+  if (bindsSymbols(op))
+    effects.emplace_back(mlir::MemoryEffects::Write::get());
+}
+void IfOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void LoopOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+void LibraryOp::getEffects(Effects &effects) { addEffects(*this, effects); }
+
+//===- Verifiers ----------------------------------------------------------------===//
 
 /// Same rank and element type: extents may differ, they are symbols then.
 static bool sameRankAndElement(mlir::Type a, mlir::Type b) {

@@ -11,7 +11,11 @@ def TCC_YieldOp : TCC_Op<"yield", [Pure, Terminator, ParentOneOf<["IfOp", "LoopO
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{ }]>];
 }
-def TCC_IfOp : TCC_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+// An op that gives a symbol its value is not dead while its tensors are unused: the symbol may be read anywhere. It reports
+// a write, so that nothing removes it.
+def TCC_BindsSymbols : DeclareOpInterfaceMethods<MemoryEffectsOpInterface>;
+
+def TCC_IfOp : TCC_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, TCC_BindsSymbols]> {
   let summary = "one of two regions, by a bool scalar known only at run time";
   let description = [{ Extents of a result on which the branches differ are fresh symbols, bound after the branch. }];
   let arguments = (ins TCC_BoolTensor:$condition);
@@ -20,7 +24,7 @@ def TCC_IfOp : TCC_Op<"if", [SingleBlockImplicitTerminator<"YieldOp">, Recursive
   let assemblyFormat = "$condition attr-dict `:` functional-type($condition, $results) $then_region `else` $else_region";
   let hasVerifier = 1;
 }
-def TCC_LoopOp : TCC_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def TCC_LoopOp : TCC_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, AttrSizedOperandSegments, TCC_BindsSymbols]> {
   let summary = "ONNX Loop: for (i = 0; i < trip_count && condition; ++i) body";
   let description = [{
     The region's arguments are the iteration (i64 scalar), then the carried values; it yields the next condition, the next
@@ -34,7 +38,7 @@ def TCC_LoopOp : TCC_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">, Recur
   let assemblyFormat = "(`trip` $trip_count^ `:` type($trip_count))? (`while` $condition^ `:` type($condition))? `carry` `(` $initial `)` attr-dict `:` functional-type($initial, $results) $body";
   let hasVerifier = 1;
 }
-def TCC_LibraryOp : TCC_Op<"library", [Pure, TCC_Foldable]> {
+def TCC_LibraryOp : TCC_Op<"library", [AlwaysSpeculatable, TCC_Foldable, TCC_BindsSymbols]> {
   let summary = "a call of the runtime's reference kernel `kernel` with the attributes `config`: for the long tail of ops";
   let description = [{
     Example: `%y = tcc.library "det"(%x) {} : (tensor<2x3x3xf32>) -> tensor<2xf32>`. Absent optional operands are listed in `absent`

@@ -20,6 +20,8 @@ def TCC_ExtentsOp : TCC_Op<"extents", [Pure, ConstantLike]> {
   let summary = "symbol expressions as a small integer tensor (what Shape gives, and what is computed from it)";
   let description = [{
     The elements in row-major order; the tensor's extents are static, its element type is i32 or wider.
+    The symbols have the values of the place where the result is used, not of where the op stands: folding moves it to the
+    start of the function, above the op that binds a data-dependent symbol.
     Example: `%s = tcc.extents {value = #tcc.extents<s0, 768>} : () -> tensor<2xi64>`.
   }];
   let arguments = (ins TCC_Extents:$value);

@@ -65,6 +65,16 @@ bool hasAtMostOneNonUnitExtent(mlir::Type type) {
   return llvm::count_if(getExtents(type), [](mlir::AffineExpr e) { return getConstant(e) != 1; }) <= 1;
 }
 
+/// A constant whose transpose is one too and costs nothing: a splat (the bounds of a clip, broadcast to a whole
+/// activation, are folded to one), or few elements.
+bool isCheapConstant(Value y) {
+  auto constant = y.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return false;
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue());
+  return constant.getValue().getNumElements() <= 4096 || (dense && dense.isSplat());
+}
+
 /// x with y = transpose(x, p), for a y whose permutation moves no data worth speaking of: null for any other.
 Value unpermuteCheaply(PatternRewriter &rewriter, mlir::Location loc, Value y, llvm::ArrayRef<int64_t> p) {
   if (auto transpose = y.getDefiningOp<TransposeOp>(); transpose && transpose.getPermutation() == p)
@@ -81,7 +91,7 @@ Value unpermuteCheaply(PatternRewriter &rewriter, mlir::Location loc, Value y, l
     Value inner = unpermuteCheaply(rewriter, loc, source, p);
     return inner ? rewriter.createOrFold<BroadcastOp>(loc, target, inner) : Value();
   }
-  if (auto constant = y.getDefiningOp<ConstantOp>(); constant && constant.getValue().getNumElements() <= 4096)
+  if (isCheapConstant(y))
     return rewriter.createOrFold<TransposeOp>(loc, y, rewriter.getDenseI64ArrayAttr(invert(p)));
   return {};
 }
@@ -96,8 +106,7 @@ bool isCheapToUnpermute(Value y, llvm::ArrayRef<int64_t> p) {
     return hasAtMostOneNonUnitExtent(broadcast.getX().getType()) ||
            (llvm::cast<RankedTensorType>(broadcast.getX().getType()).getRank() == static_cast<int64_t>(p.size()) &&
             isCheapToUnpermute(broadcast.getX(), p));
-  auto constant = y.getDefiningOp<ConstantOp>();
-  return constant && constant.getValue().getNumElements() <= 4096;
+  return isCheapConstant(y);
 }
 
 /// Replaces `op` by transposes, with the permutation `p`, of the results of `replacement`.

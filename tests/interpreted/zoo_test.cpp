@@ -123,11 +123,7 @@ class ZooTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(ZooTest, StaticExtents) { run(/*symbolicBatch=*/false); }
-TEST_P(ZooTest, SymbolicBatch) {
-  // The exporter wrote the batch into the constant sizes of a Resize: another batch is not what this model says.
-  if (GetParam() == "mobilenet") GTEST_SKIP() << "its batch is a constant";
-  run(/*symbolicBatch=*/true);
-}
+TEST_P(ZooTest, SymbolicBatch) { run(/*symbolicBatch=*/true); }
 
 INSTANTIATE_TEST_SUITE_P(Models, ZooTest, testing::ValuesIn(models()), [](const auto& info) { return info.param; });
 

@@ -72,6 +72,24 @@ func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<?xf32, #tcc.extents<s0
   EXPECT_THAT(values<float>(run(text, {tensor<bool>({}, {false}), x})[0]), ElementsAre(4, 8));
 }
 
+TEST_F(InterpreterTest, ExtentsAboveTheOpThatBindsTheirSymbol) {
+  // As folding leaves it.
+  std::vector<Tensor> results = run(R"(
+func.func @f(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<1xi64> attributes {tcc.symbols = [#tcc.symbol<"r", 0, 9, 1>]} {
+  %count = tcc.extents {value = #tcc.extents<s0>} : () -> tensor<1xi64>
+  %y = tcc.if %c : (tensor<i1>) -> tensor<?xf32, #tcc.extents<s0>> {
+    tcc.yield %x : tensor<4xf32>
+  } else {
+    %half = tcc.slice %x {starts = #tcc.extents<1>, steps = array<i64: 2>} : (tensor<4xf32>) -> tensor<2xf32>
+    tcc.yield %half : tensor<2xf32>
+  }
+  %n = tcc.add %count, %count : tensor<1xi64>
+  return %n : tensor<1xi64>
+})",
+                                    {tensor<bool>({}, {false}), tensor<float>({4}, {1, 2, 3, 4})});
+  EXPECT_THAT(values<int64_t>(results[0]), ElementsAre(4));
+}
+
 TEST_F(InterpreterTest, LoopWhoseCarriedValueGrows) {
   const char* text = R"(
 func.func @f(%n: tensor<i64>) -> (tensor<?xi64, #tcc.extents<s1>>, tensor<?xi64, #tcc.extents<s2>>)

@@ -47,3 +47,22 @@ func.func @patches(%x: tensor<1x3x32x32xf32>, %w: tensor<8x3x16x16xf32>) -> tens
   %t = tcc.transpose %r {permutation = array<i64: 0, 2, 1>} : (tensor<1x8x4xf32>) -> tensor<1x4x8xf32>
   return %t : tensor<1x4x8xf32>
 }
+
+// The bounds of a clip were folded to splats of the whole activation: they are no reason to leave the layout.
+// CHECK-LABEL: func @clip(
+// CHECK: tcc.transpose %arg0
+// CHECK-NOT: tcc.transpose
+// CHECK: tcc.conv
+// CHECK: tcc.max
+// CHECK: tcc.min
+// CHECK: tcc.conv
+// CHECK: tcc.transpose
+func.func @clip(%x: tensor<1x16x33x33xf32>, %w: tensor<16x16x1x1xf32>) -> tensor<1x16x33x33xf32> {
+  %low = tcc.constant dense<0.0> : tensor<1x16x33x33xf32>
+  %high = tcc.constant dense<6.0> : tensor<1x16x33x33xf32>
+  %a = tcc.conv %x, %w {strides = array<i64: 1, 1>, padding_low = array<i64: 0, 0>, padding_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x33x33xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x33x33xf32>
+  %b = tcc.max %a, %low : tensor<1x16x33x33xf32>
+  %c = tcc.min %b, %high : tensor<1x16x33x33xf32>
+  %d = tcc.conv %c, %w {strides = array<i64: 1, 1>, padding_low = array<i64: 0, 0>, padding_high = array<i64: 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x16x33x33xf32>, tensor<16x16x1x1xf32>) -> tensor<1x16x33x33xf32>
+  return %d : tensor<1x16x33x33xf32>
+}
