@@ -21,7 +21,7 @@ expect() {
 }
 model=$zoo/mobilenet.onnx data=$zoo/mobilenet.npz
 expect 0 'Example' "$tcc" --help
-for command in compile run bench explain test cache devices; do expect 0 'Example' "$tcc" $command --help; done
+for command in compile run bench explain verify test cache devices; do expect 0 'Example' "$tcc" $command --help; done
 expect 2 'subcommand' "$tcc"
 expect 2 '' "$tcc" run
 expect 0 'as expected' "$tcc" run "$model" --input "$data" --expect "$data" --rtol 1e-4
@@ -37,6 +37,7 @@ expect 2 'unknown phase' "$tcc" compile "$model" --to-phase=nowhere
 expect 0 'tcc\.' "$tcc" compile "$model" --input "$data" --emit tcc
 expect 0 '"median_ms"' "$tcc" bench "$model" --input "$data" --iterations 3 --warmup 0 --json
 expect 0 'kernels' "$tcc" explain "$model" --input "$data" --html "$scratch/report.html"
+expect 0 'agrees with the interpreter' "$tcc" verify "$model" --input "$data"
 expect 0 'packages' "$tcc" cache stats
 expect 0 'mobilenet' "$tcc" cache ls
 expect 0 '0 damaged' "$tcc" cache verify
