@@ -191,8 +191,8 @@ absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::P
   const std::pair<const char*, mlir::ModuleOp> checked[] = {{"simplify", stages.simplified}, {"fuse", stages.fused}};
   for (const auto& [phase, module] : checked) {
     const absl::StatusOr<std::vector<Tensor>> outputs = ir::interpret(Main(module), arguments);
-    absl::StatusOr<int> first = outputs.status();
-    if (outputs.ok()) first = FirstDifference(*outputs, expected, &ignored);
+    const absl::StatusOr<int> first =
+        outputs.ok() ? FirstDifference(*outputs, expected, &ignored) : absl::StatusOr<int>(outputs.status());
     if (first.ok() && *first < 0) continue;
     verification.where = absl::StrCat(
         "phase ", phase, ": ", first.ok() ? absl::StrCat("output ", *first, " differs") : first.status().message());
