@@ -25,6 +25,17 @@ TEST(Slice, EndsBeyondAnyAxis) {
       {count({4})}, floats({4}, {3, 2, 1, 0}));
 }
 
+// By the specification the start of a backward slice is clamped to [0, last]; numpy's stays before the axis.
+TEST(Slice, BackwardsFromBeforeTheAxis) {
+  std::string text =
+      "s = Constant <value_ints = [-3]> () a = Constant <value_ints = [0]> () e = Constant <value_ints = [-5]> () "
+      "t = Constant <value_ints = [-2]> () y = Slice (x, s, e, a, t)";
+  for (const char* type : {"float[n] x", "float[1] x"}) expect(node(13, type, text), {count({1})}, floats({1}, {0}));
+  expect(node(13, "float[0] x", text), {count({0})}, floats({0}, {}));
+  expect(node(13, "float[n] x", text), {count({0})}, floats({0}, {}));
+  expect(node(13, "float[n] x", text), {count({4})}, floats({1}, {1}));
+}
+
 // microsoft/onnxruntime#15203
 TEST(Reshape, ZeroCopiesTheExtentAtItsPosition) {
   absl::StatusOr<std::vector<Tensor>> y =

@@ -148,6 +148,14 @@ void KernelBuilder::addLaunch(StringRef name, ArrayRef<int> uses, AffineExpr ite
   body(e, frame);
   if (!block.mightHaveTerminator())
     builder.create<func::ReturnOp>(loc);
+  // Only the symbols it computes with: others of the function may not be known yet when it is launched.
+  for (size_t i = launch.symbols.size(); i-- > 0;) {
+    unsigned argument = uses.size() + i;
+    if (!block.getArgument(argument).use_empty())
+      continue;
+    function.eraseArgument(argument);
+    launch.symbols.erase(launch.symbols.begin() + static_cast<int64_t>(i));
+  }
   // A result may lie over an input that the epilogue reads.
   if (!kernel.inPlace().empty())
     function->setAttr("tcc.may_alias", builder.getUnitAttr());

@@ -28,6 +28,16 @@ public:
       return std::nullopt;
     return *least == *upper ? low : *upper;
   }
+  // Where a backward slice starts, by the specification in [0, last]: numpy's is empty where it starts before the axis.
+  // An empty axis has the last element -1, and so nothing to start from.
+  std::optional<AffineExpr> clampStart(AffineExpr x, AffineExpr last) const {
+    if (b.range(ir::simplifyExtent(x - last)).first >= 0)
+      return last;
+    std::optional<AffineExpr> least = smaller(x, b.expr(0));
+    if (!least)
+      return std::nullopt;
+    return smaller(*least == x ? b.expr(0) : x, last);
+  }
   // Counts a negative index from the end; huge constants stand for "to the end" and must not overflow.
   std::optional<AffineExpr> fromEnd(AffineExpr x) const {
     constexpr int64_t kHuge = int64_t(1) << 60;
@@ -57,7 +67,7 @@ static std::optional<std::pair<AffineExpr, AffineExpr>> sliceAxis(NodeBuilder &b
   if (!from || !to)
     return std::nullopt;
   AffineExpr zero = b.expr(0), minusOne = b.expr(-1), last = ir::simplifyExtent(extent - 1);
-  from = step > 0 ? bounds.clamp(*from, zero, extent) : bounds.clamp(*from, minusOne, last);
+  from = step > 0 ? bounds.clamp(*from, zero, extent) : bounds.clampStart(*from, last);
   to = step > 0 ? bounds.clamp(*to, zero, extent) : bounds.clamp(*to, minusOne, last);
   if (!from || !to)
     return std::nullopt;
