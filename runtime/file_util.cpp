@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/status.h"
@@ -76,12 +77,24 @@ MappedFile::~MappedFile() {
 
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
   static std::atomic<uint64_t> counter{0};
-  const size_t slash = path.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat("cannot write '", path, "': it is a folder"));
   }
+  // Renaming over /dev/null would replace the device for everybody.
+  if (exists && !S_ISREG(info.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write '", path, "': it is a device, pipe or socket; name a file"));
+  }
+  // Of a link the file that it names is replaced, as by any other program.
+  if (struct stat link; exists && lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) {
+    const std::unique_ptr<char, decltype(&free)> target(realpath(path.c_str(), nullptr), &free);
+    if (target == nullptr) return ErrnoStatus(errno, path, "write");
+    if (path != target.get()) return Create(target.get());
+  }
+  const size_t slash = path.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   // As any new file has them; mkstemp's 0600 would stay after the rename.
   while (true) {
     std::string temporary =

@@ -62,7 +62,8 @@ class MappedFile {
 
 // A temporary file beside `path` that becomes `path` on Commit: written to disk (fsync), then renamed over it, so that
 // readers see the old file or the new one. Removed at the end of the scope unless committed. Temporaries are named
-// ".tmp-...", readers of folders skip them.
+// ".tmp-...", readers of folders skip them. Where `path` is a link, the file that it names is replaced;
+// FailedPrecondition for folders, devices and pipes.
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
