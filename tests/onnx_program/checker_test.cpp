@@ -39,6 +39,18 @@ TEST(Checker, ObjectsToAnUnknownAttribute) {
   EXPECT_THAT(std::string(program.status().message()), HasSubstr("slope"));
 }
 
+TEST(Checker, AcceptsInputsAndOutputsWithoutAShape) {
+  ::onnx::ModelProto model = testing::ReluModel();
+  for (auto* values : {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()}) {
+    values->Mutable(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  auto program = Program::parse(model.SerializeAsString(), "", Checked());
+  ASSERT_TRUE(program.ok()) << program.status();
+  // Not of rank 0.
+  EXPECT_FALSE((*program)->inputs()[0].hasShape);
+  EXPECT_FALSE((*program)->outputs()[0].hasShape);
+}
+
 TEST(Checker, PutsExternalDataBack) {
   TempFolder folder;
   ::onnx::ModelProto model = testing::ReluModel();

@@ -60,9 +60,19 @@ absl::Status checkModel(::onnx::ModelProto &model) {
   visitor.graph(*model.mutable_graph());
   for (auto &function : *model.mutable_functions())
     visitor.nodes(*function.mutable_node());
+  // The checker wants every input and output of the model to have a shape, the importer does not need it.
+  std::vector<::onnx::TypeProto_Tensor *> shapeless;
+  for (auto *values : {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()})
+    for (auto &value : *values)
+      if (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()) {
+        shapeless.push_back(value.mutable_type()->mutable_tensor_type());
+        shapeless.back()->mutable_shape();
+      }
   absl::Cleanup restore = [&] {
     for (Hidden &h : hidden)
       h.place->Swap(&h.original);
+    for (::onnx::TypeProto_Tensor *type : shapeless)
+      type->clear_shape();
   };
   try {
     ::onnx::checker::check_model(model);
