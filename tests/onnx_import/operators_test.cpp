@@ -51,6 +51,10 @@ TEST(Reshape, BakedBatchSizeIsAnErrorThatNamesTheNode) {
               "cannot reshape 12 elements to 6");
 }
 
+TEST(Reshape, ScalarShapeIsAnError) {
+  expectError(node(13, "float[4] x, int64 s", "y = Reshape (x, s)"), {count({4}), ints({}, {4})}, "has no axis 0");
+}
+
 // onnx/onnx#6313
 TEST(Squeeze, OfAnotherExtentThanOneIsAnError) {
   expectError(node(13, "float[2, 3] x", "a = Constant <value_ints = [0]> () y = Squeeze (x, a)"), {count({2, 3})},

@@ -62,8 +62,13 @@ public:
   static bool isBool(mlir::Value v) { return elementType(v).isInteger(1); }
   static int64_t rank(mlir::Value v) { return type(v).getRank(); }
   static Exprs extents(mlir::Value v) { return ir::getExtents(v.getType()); }
-  static mlir::AffineExpr extent(mlir::Value v, int64_t axis) { return ir::getExtent(v.getType(), axis); }
-  static std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) { return ir::getConstant(extent(v, axis)); }
+  /// The axis is the conversion's: an operand that does not have it is a fault of the model.
+  mlir::AffineExpr extent(mlir::Value v, int64_t axis) const {
+    check(axis >= 0 && axis < rank(v),
+          "an operand of rank " + llvm::Twine(rank(v)) + " has no axis " + llvm::Twine(axis));
+    return ir::getExtent(v.getType(), axis);
+  }
+  std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) const { return ir::getConstant(extent(v, axis)); }
   /// The extent as a number, or a failure that says what needs it.
   int64_t requireExtent(mlir::Value v, int64_t axis, llvm::StringRef what) const;
   /// A negative axis counts from the end; out of [-rank, rank) is a failure.
