@@ -459,7 +459,8 @@ class ExecutionContext::Runner {
     const Tensor& source = Get(i.source);
     const Dims dims = Eval(i.dims);
     const Dims strides = i.strides.empty() ? ContiguousStrides(dims) : Eval(i.strides);
-    const int64_t offset = Eval(i.offset);
+    // Nothing of an empty view lies anywhere: a slice from 1 of an extent of 0 is one.
+    const int64_t offset = std::find(dims.begin(), dims.end(), 0) != dims.end() ? 0 : Eval(i.offset);
     uint8_t flags = Flags(i.source) & (kArena | kForeign);
     Tensor base = source;
     if (!source.is_contiguous()) {

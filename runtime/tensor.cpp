@@ -206,20 +206,21 @@ absl::StatusOr<Tensor> Tensor::Clone() const {
 
 bool ViewFits(int64_t elements, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t offset) {
   if (dims.size() != strides.size() || offset < 0) return false;
-  int64_t low = offset, high = offset;
   bool empty = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) return false;
+    empty |= dim == 0;
+  }
+  // The other extents, and the strides, may be anything.
+  if (empty) return offset <= elements;
+  int64_t low = offset, high = offset;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0) return false;
-    if (dims[i] == 0) {
-      empty = true;
-      continue;
-    }
     int64_t span;
     if (__builtin_mul_overflow(dims[i] - 1, strides[i], &span)) return false;
     int64_t& end = span < 0 ? low : high;
     if (__builtin_add_overflow(end, span, &end)) return false;
   }
-  return empty ? offset <= elements : low >= 0 && high < elements;
+  return low >= 0 && high < elements;
 }
 
 absl::Status CopyElements(const Tensor& from, const Tensor& to) {

@@ -304,6 +304,19 @@ TEST(Executor, ErrorsSayWhat) {
   EXPECT_THAT(RunError(with(plan::Allocate{1, DType::kF32, {Operand::Imm(2)}, 1, 0}), {x}), HasSubstr("memory slot 1"));
 }
 
+TEST(Executor, EmptyViewsMayStartAnywhere) {
+  Plan plan;
+  plan.num_values = 2;
+  plan.inputs = {0};
+  plan.outputs = {1};
+  const Operand one = Operand::Imm(1);
+  plan.body.instructions = {plan::View{1, 0, {Operand::Imm(0), one}, {Operand::Imm(2), one}, one}};
+  ExecutionContext context(*Prepare(plan));
+  const auto outputs = context.Run({*Tensor::Allocate(DType::kF32, {0, 2})});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].dims(), Dims({0, 1}));
+}
+
 TEST(Executor, KernelsReportBadIndices) {
   Plan plan;
   plan.num_values = 3;

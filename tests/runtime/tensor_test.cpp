@@ -114,6 +114,7 @@ TEST(Tensor, ViewFits) {
   EXPECT_TRUE(ViewFits(6, {3}, {-2}, 4));
   EXPECT_FALSE(ViewFits(6, {3}, {-3}, 5));
   EXPECT_TRUE(ViewFits(0, {0, 5}, {5, 1}, 0));
+  EXPECT_TRUE(ViewFits(0, {big, 0, 5}, {big, 1, 1}, 0));
   EXPECT_FALSE(ViewFits(6, {big}, {big}, 0));
   EXPECT_FALSE(ViewFits(6, {2}, {big}, big));
   EXPECT_FALSE(ViewFits(6, {-1}, {1}, 0));
