@@ -70,6 +70,7 @@ class Session {
   absl::Status PrepareAll();
 
   const std::string& path() const { return path_; }
+  const Options& options() const { return config_.options; }
   const std::vector<DeclaredInput>& inputs() const { return policy_.inputs(); }
   const std::vector<std::string>& output_names() const { return output_names_; }
   std::vector<CompileEvent> events() const;

@@ -124,6 +124,9 @@ class WorkerPool::Worker {
     if (pid_ < 0) return "ended";
     if (kill) ::kill(pid_, SIGKILL);
     const int status = Reap();
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !kill) {
+      return "was killed from outside (signal 9), as when memory runs out,";
+    }
     if (WIFSIGNALED(status)) {
       return absl::StrCat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)), ")");
     }
@@ -226,8 +229,9 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     }
     if (!answer.ok()) {
       const std::string how = worker->End(/*kill=*/!absl::IsUnavailable(answer.status()));
+      const bool killed = how.find("from outside") != std::string::npos;
       return absl::InternalError(absl::StrCat(request.model, ": the compiler ", how, " in phase '", phase,
-                                              "': a fault of tcc, please report it", reproducer()));
+                                              killed ? "'" : "': a fault of tcc, please report it", reproducer()));
     }
     if (answer->value("type", "") == "progress") {
       phase = answer->value("phase", "");

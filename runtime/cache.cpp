@@ -114,7 +114,7 @@ absl::Status ArtifactCache::PrepareFolder() {
 
 void ArtifactCache::Warn(const std::string& message) {
   if (options_.warn) return options_.warn(message);
-  std::fprintf(stderr, "tcc: cache: %s\n", message.c_str());
+  std::fprintf(stderr, "tcc: warning: cache: %s\n", message.c_str());
 }
 
 void ArtifactCache::WarnOnce(const std::string& topic, const std::string& message) {

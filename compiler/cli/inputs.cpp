@@ -20,6 +20,26 @@ bool IsFileName(const std::string& text) {
   return absl::EndsWith(text, ".npz") || absl::EndsWith(text, ".npy") || absl::EndsWith(text, ".pb");
 }
 
+// A file of several inputs: given without NAME=, which file names may contain too.
+bool IsWholeFile(const std::string& text) {
+  return absl::EndsWith(text, ".npz") && (text.find('=') == std::string::npos || std::filesystem::exists(text));
+}
+
+// An extent for what is described; a dynamic one stands for any of its range, the smallest that is not special will do.
+int64_t Representative(const DimSpec& dim, const DeclaredInput& input, size_t axis) {
+  switch (dim.kind) {
+    case DimSpec::Kind::kStatic:
+      return dim.value;
+    case DimSpec::Kind::kAutomatic:
+      return input.has_rank && axis < input.dims.size() ? input.dims[axis].value : -1;
+    case DimSpec::Kind::kDynamic:
+      break;
+  }
+  int64_t value = std::min(std::max<int64_t>(dim.min, 2), dim.max);
+  value = (value + dim.multiple_of - 1) / dim.multiple_of * dim.multiple_of;
+  return value > dim.max ? dim.max / dim.multiple_of * dim.multiple_of : value;
+}
+
 absl::StatusOr<Tensor> LoadTensor(const std::string& path) {
   if (absl::EndsWith(path, ".npy")) return LoadNpy(path);
   if (absl::EndsWith(path, ".pb")) {
@@ -100,7 +120,12 @@ absl::Status InputFlags::AddDynamic(Options* options) const {
   for (const std::string& text : inputs_) {
     if (IsFileName(text)) continue;
     TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
-    TCC_ASSIGN_OR_RETURN(InputDescription description, ParseInputDescription(named.second));
+    absl::StatusOr<InputDescription> description_or = ParseInputDescription(named.second);
+    if (!description_or.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", text, ": ", description_or.status().message(), ", and no .npy, .npz or .pb file"));
+    }
+    const InputDescription& description = *description_or;
     const bool dynamic = std::any_of(description.dims.begin(), description.dims.end(),
                                      [](const DimSpec& dim) { return dim.kind == DimSpec::Kind::kDynamic; });
     if (dynamic) options->dynamic.push_back({named.first, description.dims});
@@ -117,8 +142,17 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
     types[i].dtype = input.dtype;
     for (const auto& dim : input.dims) types[i].dims.push_back(dim.value);
   }
+  for (const DynamicSpec& spec : session.options().dynamic) {
+    TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, spec.input));
+    const DeclaredInput& input = session.inputs()[index];
+    types[index].dtype = input.dtype;
+    types[index].dims.clear();
+    for (const DimSpec& dim : spec.dims) {
+      types[index].dims.push_back(Representative(dim, input, types[index].dims.size()));
+    }
+  }
   for (const std::string& text : inputs_) {
-    if (absl::EndsWith(text, ".npz") && text.find('=') == std::string::npos) {
+    if (IsWholeFile(text)) {
       TCC_ASSIGN_OR_RETURN(const NamedTensors arrays, LoadNpz(text));
       std::vector<Tensor> tensors(types.size());
       TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
@@ -139,17 +173,7 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
     types[index].dtype = description.dtype == DType::kInvalid ? input.dtype : description.dtype;
     types[index].dims.clear();
     for (const DimSpec& dim : description.dims) {
-      // A dynamic extent stands for any of its range; the smallest that is not special will do.
-      int64_t value = dim.kind == DimSpec::Kind::kStatic ? dim.value : std::min(std::max<int64_t>(dim.min, 2), dim.max);
-      if (dim.kind == DimSpec::Kind::kDynamic) {
-        value = (value + dim.multiple_of - 1) / dim.multiple_of * dim.multiple_of;
-        if (value > dim.max) value = dim.max / dim.multiple_of * dim.multiple_of;
-      }
-      if (dim.kind == DimSpec::Kind::kAutomatic) {
-        const size_t axis = types[index].dims.size();
-        value = input.has_rank && axis < input.dims.size() ? input.dims[axis].value : -1;
-      }
-      types[index].dims.push_back(value);
+      types[index].dims.push_back(Representative(dim, input, types[index].dims.size()));
     }
   }
   for (size_t i = 0; i < types.size(); ++i) {
@@ -183,7 +207,7 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, boo
   std::vector<Tensor> tensors(session.inputs().size());
   std::vector<std::string> descriptions;
   for (const std::string& text : inputs_) {
-    if (absl::EndsWith(text, ".npz") && std::filesystem::exists(text)) {
+    if (IsWholeFile(text)) {
       TCC_ASSIGN_OR_RETURN(const NamedTensors arrays, LoadNpz(text));
       TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
       continue;
