@@ -67,7 +67,7 @@ absl::StatusOr<nlohmann::json> ReceiveMessage(int socket, int64_t timeout_ms) {
   std::string text(size, '\0');
   TCC_RETURN_IF_ERROR(ReceiveAll(socket, text.data(), size, timeout_ms, deadline));
   nlohmann::json message = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (message.is_discarded()) return absl::InternalError("a message that is not JSON");
+  if (!message.is_object()) return absl::InternalError("a message that is not JSON");
   return message;
 }
 

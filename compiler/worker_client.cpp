@@ -228,7 +228,9 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
                                                       " s (in phase '", phase, "') and was ended", reproducer()));
     }
     if (!answer.ok()) {
-      const std::string how = worker->End(/*kill=*/!absl::IsUnavailable(answer.status()));
+      const bool ended = absl::IsUnavailable(answer.status());
+      std::string how = worker->End(/*kill=*/!ended);
+      if (!ended) how = absl::StrCat("sent ", answer.status().message());
       const bool killed = how.find("from outside") != std::string::npos;
       return absl::InternalError(absl::StrCat(request.model, ": the compiler ", how, " in phase '", phase,
                                               killed ? "'" : "': a fault of tcc, please report it", reproducer()));

@@ -5,6 +5,8 @@
 //   tcc-worker --request FILE     runs one request from a file and prints the reply: for reproducers
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "compiler/compile.h"
@@ -33,21 +36,49 @@ void WatchForHangup() {
   }).detach();
 }
 
-// Faults on demand, for the tests of what a session does about them.
-void MisbehaveIfAsked(const nlohmann::json& message) {
-  const std::string fault = message.value("fault", "");
-  if (fault == "crash") ::abort();
-  if (fault == "hang") {
-    while (true) ::pause();
+// Faults on demand, for the tests of what a session does about them: "crash", "kill", "exit", "garbage" (an answer that
+// is none) or "hang" (which says so on stderr first), as soon as a request arrives, or with ":PHASE" at the start of
+// that phase, with ":reply" when the package is written. From the request, else from $TCC_WORKER_FAULT. Only a worker
+// has this.
+class Fault {
+ public:
+  explicit Fault(const nlohmann::json& message) {
+    const char* from_environment = ::getenv("TCC_WORKER_FAULT");
+    what_ = message.value("fault", from_environment != nullptr ? from_environment : "");
+    if (const size_t colon = what_.find(':'); colon != std::string::npos) {
+      where_ = what_.substr(colon + 1);
+      what_.resize(colon);
+    }
   }
-}
+
+  void At(std::string_view where) const {
+    if (what_.empty() || where != where_) return;
+    // (LLVM's handler removes its temporary files and returns: only what faults again ends the process.)
+    if (what_ == "crash") *static_cast<volatile int*>(Nowhere()) = 1;
+    if (what_ == "kill") ::raise(SIGKILL);
+    if (what_ == "exit") ::_exit(3);
+    if (what_ == "garbage") (void)!::write(tcc::kWorkerSocket, "\x04\0\0\0\0\0\0\0oops", 12);
+    if (what_ == "hang") {
+      std::cerr << "tcc-worker: hangs" << std::endl;
+      while (true) ::pause();
+    }
+  }
+
+ private:
+  static void* Nowhere() { return nullptr; }
+
+  std::string what_, where_;
+};
 
 nlohmann::json Answer(const nlohmann::json& message) {
-  const auto progress = [](tcc::Phase phase, int done, int total) {
+  const Fault fault(message);
+  fault.At("");
+  const auto progress = [&](tcc::Phase phase, int done, int total) {
     // Where nobody listens any more the watcher ends the process.
     (void)tcc::SendMessage(
         tcc::kWorkerSocket,
         {{"type", "progress"}, {"phase", std::string(tcc::PhaseName(phase))}, {"done", done}, {"total", total}});
+    fault.At(tcc::PhaseName(phase));
   };
   nlohmann::json answer = {{"type", "result"}};
   absl::StatusOr<tcc::CompileRequest> request = tcc::RequestFromJson(message.at("request"));
@@ -56,6 +87,7 @@ nlohmann::json Answer(const nlohmann::json& message) {
     return answer;
   }
   absl::StatusOr<tcc::CompileReply> reply = tcc::CompileModel(*request, progress);
+  fault.At("reply");
   answer["status"] = tcc::StatusToJson(reply.status());
   if (reply.ok()) answer["reply"] = tcc::ReplyToJson(*reply);
   return answer;
@@ -66,7 +98,6 @@ int Serve() {
   while (true) {
     absl::StatusOr<nlohmann::json> message = tcc::ReceiveMessage(tcc::kWorkerSocket);
     if (!message.ok() || !message->contains("request")) return 0;
-    MisbehaveIfAsked(*message);
     if (!tcc::SendMessage(tcc::kWorkerSocket, Answer(*message)).ok()) return 0;
   }
 }

@@ -254,24 +254,44 @@ class WorkerTest : public SessionTest {
   }
 };
 
-TEST_F(WorkerTest, ACrashIsAnErrorWithAReproducer) {
-  WorkerPoolPeer::SetFault(workers_, "crash");
-  const absl::Status status = workers_.Compile(Request()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("signal 6"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("tcc-worker --request"));
-  EXPECT_EQ(Reproducers(), 1);
-  // The next compile gets a new worker.
+// Whatever becomes of a worker, and wherever: an error that says how and in which phase, with a reproducer; nothing
+// harmful stays in the cache, and the session's next call, by a new worker, is right.
+TEST_F(WorkerTest, FaultsAreErrorsWithAReproducer) {
+  const std::shared_ptr<Session> session = *Session::Open(Write(DoubleModel()), Config());
+  int faults = 0;
+  for (const auto& [what, text] : std::map<std::string, std::string>{
+           {"crash", "signal 11"}, {"kill", "signal 9"}, {"exit", "exited with code 3"}, {"garbage", "not JSON"}}) {
+    for (const std::string where : {"", "load", "import", "simplify", "fuse", "codegen", "package", "reply"}) {
+      WorkerPoolPeer::SetFault(workers_, where.empty() ? what : what + ":" + where);
+      const absl::Status status = Run(*session, {Floats({1, 2})}).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      const std::string message(status.message());
+      EXPECT_THAT(message, HasSubstr(text));
+      EXPECT_THAT(message, HasSubstr("in phase '" + (where.empty() ? "start" : where == "reply" ? "package" : where)));
+      const std::string command = "tcc-worker --request ";
+      ASSERT_THAT(message, HasSubstr(command));
+      const size_t at = message.find(command) + command.size();
+      const std::string reproducer = message.substr(at, message.find(' ', at) - at);
+      EXPECT_THAT(ReadFile(reproducer), HasSubstr("model.onnx"));
+      EXPECT_EQ(Reproducers(), ++faults);
+    }
+  }
+  EXPECT_EQ(cache_->List().size(), 0u);
   WorkerPoolPeer::SetFault(workers_, "");
-  EXPECT_TRUE(workers_.Compile(Request()).ok());
+  EXPECT_THAT(Elements((*Run(*session, {Floats({1, 2})}))[0]), ElementsAre(2, 4));
 }
 
 TEST_F(WorkerTest, ATimeLimitEndsACompile) {
-  WorkerPoolPeer::SetFault(workers_, "hang");
-  CompileRequest request = Request();
-  request.options.compile_timeout_seconds = 0.05;
-  const absl::Status status = workers_.Compile(request).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  const std::shared_ptr<Session> session = *Session::Open(Write(DoubleModel()), Config());
+  for (const std::string fault : {"hang", "hang:codegen"}) {
+    WorkerPoolPeer::SetFault(workers_, fault);
+    CompileRequest request = Request();
+    request.options.compile_timeout_seconds = 0.05;
+    const absl::Status status = workers_.Compile(request).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("tcc-worker --request"));
+  }
+  EXPECT_EQ(Reproducers(), 2);
   WorkerPoolPeer::SetFault(workers_, "");
   EXPECT_TRUE(workers_.Compile(Request()).ok());
 }
@@ -291,19 +311,45 @@ TEST_F(WorkerTest, ProgressNamesThePhases) {
 }
 
 TEST_F(WorkerTest, SeveralThreadsCompileAtOnce) {
+  const std::string model = Write(DoubleModel());
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       CompileRequest request;
-      request.model = folder_ / "model.onnx";
+      request.model = model;
       request.package = folder_ / ("out" + std::to_string(i) + ".tcc");
-      good += workers_.Compile(request).ok();
+      good += workers_.Compile(request).ok() && Package::Open(request.package).ok();
     });
-    if (i == 0) Write(DoubleModel());
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(good, 3);
+  EXPECT_EQ(good, 4);
+}
+
+// One session, every call of another rank: a compile each, some of which die.
+TEST_F(WorkerTest, ThreadsGoOnWhileWorkersDie) {
+  const std::shared_ptr<Session> bad = *Session::Open(Write(DoubleModel(), "bad.onnx"), Config());
+  WorkerPool dying(WorkerPool::Options{TCC_TEST_WORKER, folder_.path()});
+  WorkerPoolPeer::SetFault(dying, "crash:fuse");
+  Session::Config config = Config();
+  config.workers = &dying;
+  const std::shared_ptr<Session> crashing = *Session::Open(folder_ / "bad.onnx", std::move(config));
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0, failed = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string path = Write(DoubleModel(i + 1), "model" + std::to_string(i) + ".onnx");
+      const std::shared_ptr<Session> session = *Session::Open(path, Config());
+      const Tensor input = *Tensor::Allocate(DType::kF32, Dims(static_cast<size_t>(i + 1), 2));
+      failed += Run(*crashing, {Floats({1, 2, 3})}).status().code() == absl::StatusCode::kInternal;
+      good += Run(*session, {input}).ok();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 4);
+  EXPECT_EQ(failed, 4);
+  // What one session's worker could not compile another's can: the lock of the key is free.
+  EXPECT_TRUE(Run(*bad, {Floats({1, 2, 3})}).ok());
 }
 
 // The public interface, with the process's own cache and workers.
