@@ -69,13 +69,18 @@ absl::Status ShapePolicy::CheckCall(CallTypes* types) const {
     return absl::InvalidArgumentError(absl::StrCat("got ", types->size(), " inputs, the model has ", inputs_.size()));
   }
   types->resize(inputs_.size());
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if ((*types)[i].dtype == DType::kInvalid && !inputs_[i].optional) missing.push_back(InputName(inputs_[i]));
+  }
+  if (!missing.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::StrJoin(missing, ", "), missing.size() == 1 ? " is missing" : " are missing"));
+  }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const DeclaredInput& input = inputs_[i];
     const TensorType& type = (*types)[i];
-    if (type.dtype == DType::kInvalid) {
-      if (!input.optional) return absl::InvalidArgumentError(absl::StrCat(InputName(input), " is missing"));
-      continue;
-    }
+    if (type.dtype == DType::kInvalid) continue;
     if (input.dtype != DType::kInvalid && input.dtype != type.dtype) {
       return absl::InvalidArgumentError(
           absl::StrCat(InputName(input), " is ", type.ToString(), ", but the model takes ", DTypeText(input.dtype)));

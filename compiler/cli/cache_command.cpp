@@ -105,7 +105,7 @@ void AddCacheCommand(CLI::App& app, int* exit_code) {
   auto add = [&](const char* name, const char* description, int (*work)(bool)) {
     CLI::App* command = sub->add_subcommand(name, description);
     auto json = std::make_shared<bool>(false);
-    command->add_flag("--json", *json, "Output for machines");
+    command->add_flag("--json", *json, "Output for machines, errors too");
     command->footer(absl::StrCat("Example: tcc cache ", name));
     command->callback([work, json, exit_code] { *exit_code = work(*json); });
   };
@@ -116,7 +116,7 @@ void AddCacheCommand(CLI::App& app, int* exit_code) {
   CLI::App* gc = sub->add_subcommand("gc", "Removes what was not used for longest");
   auto json = std::make_shared<bool>(false);
   auto max_bytes = std::make_shared<int64_t>(-1);
-  gc->add_flag("--json", *json, "Output for machines");
+  gc->add_flag("--json", *json, "Output for machines, errors too");
   gc->add_option("--max-bytes", *max_bytes, "How much may remain; default: the configured limit");
   gc->footer("Example: tcc cache gc --max-bytes 1000000000");
   gc->callback([json, max_bytes, exit_code] { *exit_code = Collect(*json, *max_bytes); });

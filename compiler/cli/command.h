@@ -22,7 +22,8 @@ inline constexpr int kOk = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kBadInput = 2;
 
-// Prints "tcc: error: ..." and returns the exit code for it.
+// Prints "tcc: error: ..." to stderr, or with --json {"error": {code, message, exit_code}} to stdout; returns the exit
+// code.
 int Fail(const absl::Status& status);
 
 // Each adds its subcommand; `exit_code` is set when it runs.

@@ -160,7 +160,7 @@ void AddCompileCommand(CLI::App& app, int* exit_code) {
   sub->add_option("--emit", command->emit, "What to show: tcc, kernels, cuda, llvm, asm, plan; into DIR if given")
       ->expected(1, 2);
   sub->add_option("--to-phase", command->to_phase, "The last phase: load, import, simplify, fuse, codegen or package");
-  sub->add_flag("--json", command->json, "Output for machines");
+  sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer("Example: tcc compile model.onnx -o model.tcc --input 'x=f32[batch:1..64,3,224,224]'");
   sub->callback([command, exit_code] {
     const absl::Status status = command->Run();

@@ -43,7 +43,7 @@ int Devices(bool json) {
 void AddDevicesCommand(CLI::App& app, int* exit_code) {
   CLI::App* sub = app.add_subcommand("devices", "Lists what this machine can run on");
   auto json = std::make_shared<bool>(false);
-  sub->add_flag("--json", *json, "Output for machines");
+  sub->add_flag("--json", *json, "Output for machines, errors too");
   sub->footer("Example: tcc devices");
   sub->callback([json, exit_code] { *exit_code = Devices(*json); });
 }

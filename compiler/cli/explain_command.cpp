@@ -218,7 +218,7 @@ void AddExplainCommand(CLI::App& app, int* exit_code) {
   command->inputs.AddTo(*sub);
   command->compile.AddTo(*sub);
   sub->add_option("--html", command->html, "Writes a report");
-  sub->add_flag("--json", command->json, "Output for machines");
+  sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer("Example: tcc explain model.onnx --random --html report.html");
   sub->callback([command, exit_code] {
     const absl::Status status = command->Run();

@@ -40,6 +40,16 @@ int64_t Representative(const DimSpec& dim, const DeclaredInput& input, size_t ax
   return value > dim.max ? dim.max / dim.multiple_of * dim.multiple_of : value;
 }
 
+// "x=f32[batch,3,?]", as the model declares it.
+std::string Describe(const DeclaredInput& input) {
+  if (!input.has_rank) return absl::StrCat(input.name, "=", std::string(DTypeName(input.dtype)), "[...]");
+  const auto format = [](std::string* out, const DeclaredInput::Dim& dim) {
+    absl::StrAppend(out, dim.value >= 0 ? absl::StrCat(dim.value) : dim.param.empty() ? "?" : dim.param);
+  };
+  return absl::StrCat(input.name, "=", std::string(DTypeName(input.dtype)), "[", absl::StrJoin(input.dims, ",", format),
+                      "]");
+}
+
 absl::StatusOr<Tensor> LoadTensor(const std::string& path) {
   if (absl::EndsWith(path, ".npy")) return LoadNpy(path);
   if (absl::EndsWith(path, ".pb")) {
@@ -176,22 +186,18 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
       types[index].dims.push_back(Representative(dim, input, types[index].dims.size()));
     }
   }
+  std::vector<std::string> open;
   for (size_t i = 0; i < types.size(); ++i) {
     const DeclaredInput& input = session.inputs()[i];
     const bool known = types[i].dtype != DType::kInvalid &&
                        std::all_of(types[i].dims.begin(), types[i].dims.end(), [](int64_t dim) { return dim >= 0; });
-    if (known || (input.optional && types[i].dtype == DType::kInvalid)) continue;
-    std::string extents;
-    for (const auto& dim : input.dims) {
-      absl::StrAppend(&extents, extents.empty() ? "" : ",",
-                      dim.value >= 0      ? absl::StrCat(dim.value)
-                      : dim.param.empty() ? "?"
-                                          : dim.param);
-    }
-    const std::string dtype(DTypeName(input.dtype));
-    return absl::InvalidArgumentError(absl::StrCat("the model does not fix the extents of input '", input.name,
-                                                   "': ", dtype, "[", extents, "]; give them, --input '", input.name,
-                                                   "=", dtype, "[...]', with names for extents that vary"));
+    if (!known && !(input.optional && types[i].dtype == DType::kInvalid)) open.push_back(Describe(input));
+  }
+  if (!open.empty()) {
+    const auto flag = [](std::string* out, const std::string& text) { absl::StrAppend(out, "--input '", text, "'"); };
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model does not fix the extents of ", open.size() == 1 ? "an input" : "some inputs",
+                     "; give them, with names for extents that vary: ", absl::StrJoin(open, " ", flag)));
   }
   return types;
 }
@@ -229,11 +235,19 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, boo
       TCC_ASSIGN_OR_RETURN(tensors[i], Random(types[i], generator));
     }
   }
+  std::vector<std::string> missing;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const DeclaredInput& input = session.inputs()[i];
-    if (tensors[i].valid() || input.optional) continue;
-    return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "' is missing; give --input '", input.name,
-                                                   "=FILE', or --random for random numbers"));
+    if (!tensors[i].valid() && !input.optional) missing.push_back(input.name);
+  }
+  if (!missing.empty()) {
+    const auto flag = [](std::string* out, const std::string& name) {
+      absl::StrAppend(out, "--input '", name, "=FILE'");
+    };
+    return absl::InvalidArgumentError(
+        absl::StrCat(missing.size() == 1 ? "input '" : "inputs '", absl::StrJoin(missing, "', '"),
+                     missing.size() == 1 ? "' is missing; give " : "' are missing; give ",
+                     absl::StrJoin(missing, " ", flag), ", or --random for random numbers"));
   }
   return tensors;
 }

@@ -10,18 +10,41 @@
 #include "compiler/version.h"
 
 namespace tcc::cli {
+namespace {
 
-int Fail(const absl::Status& status) {
-  ClearProgress();
-  std::fprintf(stderr, "tcc: error: %s\n", std::string(status.message()).c_str());
+// Whether the command line asks for JSON: what is wrong with a command line is reported that way too, so that this is
+// known before it is parsed.
+bool json_errors = false;
+
+int ExitCode(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInternal:
     case absl::StatusCode::kDataLoss:
     case absl::StatusCode::kAborted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kUnavailable:
       return kFailed;
     default:
       return kBadInput;
   }
+}
+
+}  // namespace
+
+int Fail(const absl::Status& status) {
+  ClearProgress();
+  const int exit_code = ExitCode(status);
+  const std::string message(status.message());
+  if (json_errors) {
+    const nlohmann::json error = {
+        {"code", absl::StatusCodeToString(status.code())}, {"message", message}, {"exit_code", exit_code}};
+    std::printf(
+        "%s\n",
+        nlohmann::json{{"error", error}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::fprintf(stderr, "tcc: error: %s\n", message.c_str());
+  }
+  return exit_code;
 }
 
 }  // namespace tcc::cli
@@ -30,7 +53,14 @@ int main(int argc, char** argv) {
   CLI::App app("Compiles models to native code and runs them.", "tcc");
   app.set_version_flag("--version", std::string("tcc ") + tcc::kVersion);
   app.require_subcommand(1);
-  app.footer("Example: tcc run model.onnx --input x=image.npy --output result.npz\n'tcc COMMAND --help' says more.");
+  app.footer(
+      "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
+      "'tcc COMMAND --help' says more.\n\n"
+      "Exit codes: 0 success, 1 the work failed (wrong numbers, a failed test, a time limit, a fault of tcc), 2 bad "
+      "usage or input.\n"
+      "Errors go to stderr; with --json to stdout: {\"error\": {\"code\": \"NOT_FOUND\", \"message\": \"...\", "
+      "\"exit_code\": 2}}.");
+  for (int i = 1; i < argc; ++i) tcc::cli::json_errors |= std::string(argv[i]) == "--json";
   int exit_code = tcc::cli::kOk;
   tcc::cli::AddCompileCommand(app, &exit_code);
   tcc::cli::AddRunCommand(app, &exit_code);
@@ -55,6 +85,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const bool wrong = error.get_exit_code() != 0;  // else --help or --version
+    if (wrong && tcc::cli::json_errors) return tcc::cli::Fail(absl::InvalidArgumentError(error.what()));
     return app.exit(error) == 0 ? tcc::cli::kOk : tcc::cli::kBadInput;
   }
   return exit_code;

@@ -126,7 +126,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   sub->add_option("--max-error", command->max_error,
                   "Instead of them: the largest |x - y| of an output, relative to the largest |y|");
   command->compile.AddTo(*sub);
-  sub->add_flag("--json", command->json, "Output for machines");
+  sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer(
       "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
       "         tcc run model.onnx --input data.npz --expect data.npz --rtol 1e-4");

@@ -286,7 +286,7 @@ void AddTestCommand(CLI::App& app, int* exit_code) {
   command->compile.AddTo(*sub);
   sub->add_flag("--no-fallback", command->no_fallback,
                 "Fail where no code can be generated, instead of using library kernels");
-  sub->add_flag("--json", command->json, "Output for machines");
+  sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer("Example: tcc test onnx/backend/test/data/node --skip-list skips.txt");
   sub->callback([command, exit_code] {
     const absl::StatusOr<bool> passed = command->Run();

@@ -75,7 +75,7 @@ void AddVerifyCommand(CLI::App& app, int* exit_code) {
   sub->add_option("MODEL", command->model, "An .onnx model")->required();
   command->inputs.AddTo(*sub);
   command->compile.AddTo(*sub);
-  sub->add_flag("--json", command->json, "Output for machines");
+  sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer(
       "Example: tcc verify model.onnx --input data.npz\n"
       "Without inputs, random ones. Where the two differ, the first kernel that does is named, and written to\n"

@@ -36,6 +36,8 @@ expect 2 'is a folder' "$tcc" compile "$model" -o "$scratch"
 expect 2 'unknown phase' "$tcc" compile "$model" --to-phase=nowhere
 expect 0 'tcc\.' "$tcc" compile "$model" --input "$data" --emit tcc
 expect 0 '"median_ms"' "$tcc" bench "$model" --input "$data" --iterations 3 --warmup 0 --json
+expect 0 '"cold_ms"' "$tcc" bench "$model" --input "$data" --iterations 1 --warmup 0 --json
+expect 0 '^\{"calls"' "$tcc" bench "$scratch/m.tcc" --input "$data" --iterations 1 --warmup 0 --json  # nothing compiles
 expect 0 'kernels' "$tcc" explain "$model" --input "$data" --html "$scratch/report.html"
 expect 0 'agrees with the interpreter' "$tcc" verify "$model" --input "$data"
 expect 0 'packages' "$tcc" cache stats

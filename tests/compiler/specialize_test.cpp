@@ -110,6 +110,11 @@ TEST(Specialize, CallsThatDoNotFitTheModel) {
   EXPECT_THAT(Call(policy, {F32({2}), F32({2}), F32({2})}), HasSubstr("got 3 inputs"));
 }
 
+TEST(Specialize, AllMissingInputsAreNamed) {
+  ShapePolicy policy({Input("x", {{2, ""}}), Input("bias", {{2, ""}}, /*optional=*/true), Input("y", {{2, ""}})}, {});
+  EXPECT_EQ(Call(policy, {}), "input 'x', input 'y' are missing");
+}
+
 TEST(Specialize, GeneralForm) {
   ShapePolicy policy({Input("x", {{-1, "n"}, {3, ""}}), Input("y", {{-1, "n"}})}, {});
   CallTypes types = {F32({4, 3}), F32({4})};
