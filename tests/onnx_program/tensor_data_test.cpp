@@ -148,6 +148,10 @@ TEST(TensorData, SparseBecomesDense) {
   EXPECT_FALSE(toTensor(Sparse({2, 2}, {4}, {0, 2, 1, 0}), 1000).ok());
   EXPECT_EQ(toTensor(Sparse({1 << 20, 1 << 20}, {2}, {0, 1}), 1000).status().code(),
             absl::StatusCode::kResourceExhausted);
+  const int64_t huge = int64_t{1} << 62;
+  EXPECT_THAT(
+      std::string(toTensor(Sparse({huge, huge, 0}, {2, 3}, {huge - 1, huge - 1, 0, 0, 0, 0}), 1000).status().message()),
+      HasSubstr("without elements"));
 }
 
 TEST(TensorData, SerializeRoundTrip) {

@@ -272,6 +272,9 @@ absl::StatusOr<Tensor> toTensor(const ::onnx::SparseTensorProto &proto, int64_t 
       proto.indices().dims_size() == 2 && proto.indices().dims(0) == count && proto.indices().dims(1) == rank;
   if (!linear && !perAxis)
     return absl::InvalidArgumentError("the indices of a sparse tensor do not fit its values");
+  // (Positions in a tensor without elements could not even be computed: its other extents may be anything.)
+  if (elements == 0 && count > 0)
+    return absl::InvalidArgumentError("a sparse tensor without elements has values");
 
   TCC_ASSIGN_OR_RETURN(Tensor values, toTensor(proto.values(), std::nullopt, nullptr));
   TCC_ASSIGN_OR_RETURN(Tensor indices, toTensor(proto.indices(), std::nullopt, nullptr));
