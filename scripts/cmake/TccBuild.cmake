@@ -33,6 +33,9 @@ if(TCC_SANITIZE)
   add_compile_options(-fsanitize=${TCC_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TCC_SANITIZE})
 endif()
+if(TCC_BUILD_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 # Python fetches wheels and runs test helpers; scripts/build passes the one with the wheels of scripts/requirements.txt.
 find_program(TCC_PYTHON NAMES python3 DOC "Python with the wheels of scripts/requirements.txt" REQUIRED)
