@@ -33,6 +33,7 @@ LoweredValues lowerOp(Operation *op, KernelBuilder &kernel) {
       .Case<ir::RmsNormOp>([&](auto o) { return lowerRmsNorm(o, kernel); })
       .Case<ir::MaxPoolOp, ir::AvgPoolOp>([&](auto o) { return lowerPool(o, kernel); })
       .Case<ir::ResizeOp>([&](auto o) { return lowerResize(o, kernel); })
+      .Case<ir::GridSampleOp>([&](auto o) { return lowerGridSample(o, kernel); })
       .Case<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>(
           [&](auto o) { return lowerTemplate(o, kernel); })
       .Default([](Operation *) { return LoweredValues(failure()); });

@@ -27,6 +27,7 @@ LoweredValues lowerLayerNorm(ir::LayerNormOp op, KernelBuilder &kernel);
 LoweredValues lowerRmsNorm(ir::RmsNormOp op, KernelBuilder &kernel);
 LoweredValues lowerPool(mlir::Operation *op, KernelBuilder &kernel);
 LoweredValues lowerResize(ir::ResizeOp op, KernelBuilder &kernel);
+LoweredValues lowerGridSample(ir::GridSampleOp op, KernelBuilder &kernel);
 /// matmul, conv, conv_transpose, attention: the op itself, inside the kernel.
 LoweredValues lowerTemplate(mlir::Operation *op, KernelBuilder &kernel);
 

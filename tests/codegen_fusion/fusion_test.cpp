@@ -302,6 +302,38 @@ std::vector<Case> movementCases() {
   };
 }
 
+std::vector<Case> gridSampleCases() {
+  std::vector<Case> cases;
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (const char* align : {"true", "false"}) {
+        std::string attributes = std::string("{mode = #tcc.grid_mode<") + mode + ">, padding = #tcc.grid_padding<" +
+                                 padding + ">, align_corners = " + align + "}";
+        auto text = [&](const std::string& symbols, const std::string& x, const std::string& grid,
+                        const std::string& y) {
+          return "func.func @f(%x: " + x + ", %g: " + grid + ") -> " + y + symbols + " { %r = tcc.grid_sample %x, %g " +
+                 attributes + " : (" + x + ", " + grid + ") -> " + y + " return %r : " + y + " }";
+        };
+        std::string name = std::string("grid_sample_") + mode + "_" + padding + "_" + align;
+        cases.push_back({name, text("", "tensor<2x3x5x7xf32>", "tensor<2x3x11x2xf32>", "tensor<2x3x3x11xf32>"), {}, 1});
+        cases.push_back(
+            {name + "_f64_line", text("", "tensor<1x2x1xf64>", "tensor<1x13x1xf64>", "tensor<1x2x13xf64>"), {}, 1});
+        cases.push_back(
+            {name + "_dynamic",
+             text(" attributes {tcc.symbols = [#tcc.symbol<\"h\", 1, 64, 1>, #tcc.symbol<\"q\", 0, 64, 1>]}",
+                  "tensor<2x3x?x7xf32, #tcc.extents<2, 3, s0, 7>>", "tensor<2x?x4x2xf32, #tcc.extents<2, s1, 4, 2>>",
+                  "tensor<2x3x?x4xf32, #tcc.extents<2, 3, s1, 4>>"),
+             {5, 3},
+             1});
+        if (std::string(mode) == "cubic") continue;
+        cases.push_back({name + "_volume",
+                         text("", "tensor<1x2x3x4x5xf16>", "tensor<1x2x2x7x3xf16>", "tensor<1x2x2x2x7xf16>"),
+                         {},
+                         1});
+      }
+  return cases;
+}
+
 std::vector<Case> reductionCases() {
   std::vector<Case> cases;
   for (const char* kind : {"sum", "prod", "max", "min", "mean"})
@@ -665,6 +697,7 @@ std::vector<Case> randomCases() {
 auto nameOf = [](const ::testing::TestParamInfo<Case>& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Pointwise, FusionTest, ::testing::ValuesIn(pointwiseCases()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Movement, FusionTest, ::testing::ValuesIn(movementCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(GridSample, FusionTest, ::testing::ValuesIn(gridSampleCases()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Reduction, FusionTest, ::testing::ValuesIn(reductionCases()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Graph, FusionTest, ::testing::ValuesIn(graphCases()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Random, FusionTest, ::testing::ValuesIn(randomCases()), nameOf);
