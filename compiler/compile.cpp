@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/plan/Plan.h"
+#include "compiler/autotune/Autotune.h"
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Target.h"
@@ -90,10 +91,12 @@ class Compilation {
     const struct {
       Phase phase;
       absl::Status (Compilation::*work)();
-    } steps[] = {{Phase::kLoad, &Compilation::LoadModel},    {Phase::kImport, &Compilation::Import},
-                 {Phase::kSimplify, &Compilation::Simplify}, {Phase::kFuse, &Compilation::Fuse},
-                 {Phase::kCodegen, &Compilation::Codegen},   {Phase::kPackage, &Compilation::WritePackage}};
+    } steps[] = {{Phase::kLoad, &Compilation::LoadModel},      {Phase::kImport, &Compilation::Import},
+                 {Phase::kSimplify, &Compilation::Simplify},   {Phase::kFuse, &Compilation::Fuse},
+                 {Phase::kAutotune, &Compilation::Autotune},   {Phase::kCodegen, &Compilation::Codegen},
+                 {Phase::kPackage, &Compilation::WritePackage}};
     for (const auto& step : steps) {
+      if (step.phase == Phase::kAutotune && !Autotunes()) continue;
       TCC_ASSIGN_OR_RETURN(const bool done, Do(step.phase, [&] { return (this->*step.work)(); }));
       if (!done) break;
     }
@@ -150,6 +153,7 @@ class Compilation {
       status = TryImport(options, &value_inputs, &static_symbols);
     }
     request_.signature = options.signature;
+    request_.symbol_values = std::move(symbol_values);
     return absl::OkStatus();
   }
 
@@ -249,6 +253,25 @@ class Compilation {
   absl::Status Fuse() {
     TCC_RETURN_IF_ERROR(RunPipeline(compiler::addFusionPipeline, "fusion"));
     if (Emits("kernels")) EmitModule("kernels");
+    return absl::OkStatus();
+  }
+
+  bool Autotunes() const {
+    return pipeline_options_.target != nullptr &&
+           (request_.options.mode == Mode::kMaxAutotune || request_.options.mode == Mode::kMaxAutotuneNoCudagraphs);
+  }
+
+  absl::Status Autotune() {
+    compiler::AutotuneOptions options;
+    TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(request_.options.target));
+    options.cpu = target.name;
+    options.store = request_.tuning_store;
+    options.symbol_values = request_.symbol_values;
+    // The rest of the compile needs some time as well.
+    options.seconds = request_.options.compile_timeout_seconds / 2;
+    reply_.tuning = compiler::autotuneKernels(*module_, options, [this](int done, int total) {
+      if (progress_) progress_(Phase::kAutotune, done, total);
+    });
     return absl::OkStatus();
   }
 

@@ -20,6 +20,8 @@ std::string_view PhaseName(Phase phase) {
       return "simplify";
     case Phase::kFuse:
       return "fuse";
+    case Phase::kAutotune:
+      return "autotune";
     case Phase::kCodegen:
       return "codegen";
     case Phase::kPackage:
@@ -68,6 +70,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"constants", request.constants},
           {"package", request.package},
           {"constant_store", request.constant_store},
+          {"tuning_store", request.tuning_store},
           {"to_phase", PhaseName(request.to_phase)},
           {"allow_fallback", request.allow_fallback},
           {"verify_inputs", request.verify_inputs},
@@ -85,6 +88,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     request.constants = json.at("constants").get<std::map<std::string, std::string>>();
     request.package = json.at("package").get<std::string>();
     request.constant_store = json.at("constant_store").get<std::string>();
+    request.tuning_store = json.at("tuning_store").get<std::string>();
     TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
     request.allow_fallback = json.at("allow_fallback").get<bool>();
     request.verify_inputs = json.at("verify_inputs").get<std::string>();
@@ -122,12 +126,33 @@ absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
   });
 }
 
+namespace {
+
+template <typename Function>
+void ForEachField(TuningSummary& tuning, Function function) {
+  function("kernels", tuning.kernels);
+  function("reused", tuning.reused);
+  function("skipped", tuning.skipped);
+  function("measured", tuning.measured);
+  function("dropped", tuning.dropped);
+  function("changed", tuning.changed);
+}
+
+}  // namespace
+
+Json TuningToJson(TuningSummary tuning) {
+  Json json;
+  ForEachField(tuning, [&](const char* name, int& value) { json[name] = value; });
+  return json;
+}
+
 Json ReplyToJson(const CompileReply& reply) {
   Json json = {{"phase_ms", reply.phase_ms},
                {"signature", SignatureToJson(reply.signature)},
                {"kernels", KernelsToJson(reply.kernels)},
                {"emitted", reply.emitted},
                {"warnings", reply.warnings},
+               {"tuning", TuningToJson(reply.tuning)},
                {"peak_rss_bytes", reply.peak_rss_bytes}};
   if (reply.verification) {
     json["verification"] = {{"agrees", reply.verification->agrees},
@@ -154,6 +179,7 @@ absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
                        error.is_number() ? error.get<double>() : std::numeric_limits<double>::infinity(),
                        it->at("where").get<std::string>(), it->at("reproducer").get<std::string>()};
     }
+    ForEachField(reply.tuning, [tuning = json.at("tuning")](const char* name, int& value) { value = tuning.at(name); });
     reply.peak_rss_bytes = json.at("peak_rss_bytes").get<int64_t>();
     return reply;
   });

@@ -23,11 +23,12 @@ enum class Phase {
   kImport,    // "import": the tcc dialect on tensors
   kSimplify,  // "simplify": graph passes
   kFuse,      // "fuse": tcc.kernel
+  kAutotune,  // "autotune": schedules measured, in the max-autotune modes
   kCodegen,   // "codegen": scheduled, machine code, the plan
   kPackage,   // "package"
 };
-inline constexpr Phase kPhases[] = {Phase::kLoad, Phase::kImport,  Phase::kSimplify,
-                                    Phase::kFuse, Phase::kCodegen, Phase::kPackage};
+inline constexpr Phase kPhases[] = {Phase::kLoad,     Phase::kImport,  Phase::kSimplify, Phase::kFuse,
+                                    Phase::kAutotune, Phase::kCodegen, Phase::kPackage};
 std::string_view PhaseName(Phase phase);
 absl::StatusOr<Phase> ParsePhase(std::string_view name);
 
@@ -45,6 +46,8 @@ struct CompileRequest {
   // Where the package goes (empty: none is written), and large constants.
   std::string package;
   std::string constant_store;
+  // Where measured schedules are kept (empty: nowhere).
+  std::string tuning_store;
   Phase to_phase = Phase::kPackage;
   // Where no code can be generated, use library kernels and say so, instead of failing.
   bool allow_fallback = true;
@@ -72,6 +75,16 @@ struct Verification {
   std::string reproducer;  // a folder: the kernel's IR, its inputs, what came out and what should have
 };
 
+// What the max-autotune modes did.
+struct TuningSummary {
+  int kernels = 0;   // distinct ones with a choice
+  int reused = 0;    // of those: known from an earlier compile
+  int skipped = 0;   // of those: left alone, for want of time or because they cannot be run here
+  int measured = 0;  // candidates that were timed
+  int dropped = 0;   // candidates that did not compile, or computed something else
+  int changed = 0;   // kernels for which another choice than the default won, measured or reused
+};
+
 struct CompileReply {
   std::vector<std::pair<std::string, double>> phase_ms;
   Signature signature;  // with outputs, and with the input values that were specialised on
@@ -79,6 +92,7 @@ struct CompileReply {
   std::map<std::string, std::string> emitted;  // name -> text
   std::vector<std::string> warnings;
   std::optional<Verification> verification;
+  TuningSummary tuning;
   int64_t peak_rss_bytes = 0;
 };
 
@@ -92,6 +106,8 @@ absl::StatusOr<CompileReply> ReplyFromJson(const nlohmann::json& json);
 
 nlohmann::json KernelsToJson(const std::vector<KernelRecord>& kernels);
 absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const nlohmann::json& json);
+
+nlohmann::json TuningToJson(TuningSummary tuning);
 
 nlohmann::json StatusToJson(const absl::Status& status);
 absl::Status StatusFromJson(const nlohmann::json& json);

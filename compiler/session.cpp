@@ -360,6 +360,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
   request.emit = config_.emit;
   request.allow_fallback = config_.allow_fallback;
   request.verify_inputs = config_.verify_inputs;
+  if (config_.options.use_cache) request.tuning_store = cache().tuning_store();
   auto build = [&](const std::string& package, const std::string& constant_store) -> absl::Status {
     request.package = package;
     request.constant_store = constant_store;

@@ -100,7 +100,7 @@ absl::Status ArtifactCache::PrepareFolder() {
   root_ = folder + "/v1";
   readable_ = true;
   writable_ = true;
-  for (const char* name : {"/packages", "/constants", "/locks", "/files", "/notes"}) {
+  for (const char* name : {"/packages", "/constants", "/locks", "/files", "/notes", "/tuning"}) {
     if (!MakeFolders(root_ + name).ok() || access((root_ + name).c_str(), W_OK) != 0) writable_ = false;
   }
   if (!writable_) {

@@ -4,6 +4,7 @@
 //   v1/constants/HASH.bin  large constants, shared by packages
 //   v1/locks/KEY.lock      one writer per key; a dead holder's lock is released by the kernel
 //   v1/files/...           content hashes of model files, by their identity
+//   v1/tuning/HASH.json    which schedule of a kernel is the fastest on a processor, as measured
 //   v1/notes/...           which extents of a model turned out to vary
 //
 // All failures of the cache itself are warnings: without it everything works, more slowly. Thread-safe, and safe to use
@@ -53,6 +54,8 @@ class ArtifactCache {
   bool readable() const { return readable_; }
   bool writable() const { return writable_; }
   const std::string& folder() const { return options_.folder; }
+  // Folder for measured schedules; empty where nothing is kept.
+  std::string tuning_store() const { return readable_ ? root_ + "/tuning" : ""; }
   std::string constant_store() const { return readable_ ? root_ + "/constants" : ""; }
 
   // The key for something made from these parts, in order: content hashes, options, target, versions.

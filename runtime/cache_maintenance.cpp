@@ -110,8 +110,9 @@ std::vector<ArtifactCache::EntryInfo> ArtifactCache::List() const {
 absl::Status ArtifactCache::Clear() {
   if (!readable_) return absl::OkStatus();
   absl::Status status;
-  for (const auto& [folder, suffix] : {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"),
-                                       std::pair("/files", ".json"), std::pair("/notes", ".json")}) {
+  for (const auto& [folder, suffix] :
+       {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"), std::pair("/files", ".json"),
+        std::pair("/notes", ".json"), std::pair("/tuning", ".json")}) {
     for (const File& file : FilesOf(root_ + folder, suffix)) status.Update(Remove(file.path));
   }
   return status;
@@ -172,7 +173,7 @@ absl::StatusOr<int> ArtifactCache::CollectGarbage(int64_t max_bytes) {
   }
   // Temporaries of writers that died.
   std::error_code error;
-  for (const char* folder : {"/packages", "/constants", "/files", "/notes"}) {
+  for (const char* folder : {"/packages", "/constants", "/files", "/notes", "/tuning"}) {
     for (std::filesystem::directory_iterator it(root_ + folder, error), end; !error && it != end; it.increment(error)) {
       struct stat info;
       if (it->path().filename().string().rfind(".tmp-", 0) == 0 && stat(it->path().c_str(), &info) == 0 &&

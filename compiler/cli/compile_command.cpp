@@ -124,16 +124,18 @@ struct CompileCommand {
       if (event.reply) {
         for (const auto& [name, ms] : event.reply->phase_ms) phases[name] = ms;
       }
-      std::printf("%s\n", nlohmann::json{{"graphs", 1},
-                                         {"graph_breaks", 0},
-                                         {"kernels_generated", generated},
-                                         {"kernels_library", library},
-                                         {"phase_ms", phases},
-                                         {"seconds", event.seconds},
-                                         {"package", where},
-                                         {"cache", event.hit ? "hit" : "miss"}}
-                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                              .c_str());
+      std::printf("%s\n",
+                  nlohmann::json{{"graphs", 1},
+                                 {"graph_breaks", 0},
+                                 {"kernels_generated", generated},
+                                 {"kernels_library", library},
+                                 {"phase_ms", phases},
+                                 {"autotune", TuningToJson(event.reply ? event.reply->tuning : TuningSummary())},
+                                 {"seconds", event.seconds},
+                                 {"package", where},
+                                 {"cache", event.hit ? "hit" : "miss"}}
+                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                      .c_str());
       return;
     }
     std::printf("graphs 1, graph breaks 0\n");
@@ -142,6 +144,11 @@ struct CompileCommand {
       std::printf("time:");
       for (const auto& [name, ms] : event.reply->phase_ms) std::printf(" %s %.0f ms", name.c_str(), ms);
       std::printf("\n");
+    }
+    if (event.reply && event.reply->tuning.kernels > 0) {
+      const TuningSummary& tuning = event.reply->tuning;
+      std::printf("autotune: %d kernels (%d reused, %d skipped), %d candidates measured, %d better than the default\n",
+                  tuning.kernels, tuning.reused, tuning.skipped, tuning.measured, tuning.changed);
     }
     if (!where.empty()) std::printf("package: %s\n", where.c_str());
     std::printf("cache: %s, %.3f s\n", event.hit ? "hit" : "miss", event.seconds);
@@ -159,7 +166,8 @@ void AddCompileCommand(CLI::App& app, int* exit_code) {
   command->compile.AddTo(*sub);
   sub->add_option("--emit", command->emit, "What to show: tcc, kernels, cuda, llvm, asm, plan; into DIR if given")
       ->expected(1, 2);
-  sub->add_option("--to-phase", command->to_phase, "The last phase: load, import, simplify, fuse, codegen or package");
+  sub->add_option("--to-phase", command->to_phase,
+                  "The last phase: load, import, simplify, fuse, autotune, codegen or package");
   sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer("Example: tcc compile model.onnx -o model.tcc --input 'x=f32[batch:1..64,3,224,224]'");
   sub->callback([command, exit_code] {

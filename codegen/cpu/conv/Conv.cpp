@@ -7,6 +7,13 @@ namespace tcc::codegen::gemm {
 
 bool canScheduleConv(const TemplateKernel &kernel) { return geometryOf(kernel).has_value(); }
 
+std::optional<GemmShape> shapeOfConv(const TemplateKernel &kernel) {
+  std::optional<ConvGeometry> conv = geometryOf(kernel);
+  if (!conv || conv->phases.empty() || isDepthwise(*conv))
+    return std::nullopt;
+  return shapeOf(*conv, conv->phases.front(), accumulationType(kernel.resultElement()));
+}
+
 FailureOr<KernelCode> scheduleConv(KernelBuilder &builder) {
   ConvGeometry conv = *geometryOf(builder.kernel);
   if (isDepthwise(conv)) {

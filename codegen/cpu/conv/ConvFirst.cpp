@@ -173,8 +173,7 @@ void scheduleConvFirst(KernelBuilder &builder, const ConvGeometry &conv) {
     core.n = simplify(ir::product(context, counts));
     core.k = getAffineConstantExpr(depth, context);
     core.compute = compute;
-    GemmShape shape{ir::getConstant(core.batch), conv.outChannels, ir::getConstant(core.n), depth,
-                    compute.getIntOrFloatBitWidth()};
+    GemmShape shape = shapeOf(conv, phase, compute);
     core.tiles = builder.options.tiles ? *builder.options.tiles : chooseTiles(shape, builder.machine);
     // A gathered panel serves all output channels.
     core.tiles.rowTiles = std::max<int64_t>(1, (conv.outChannels + core.tiles.rows - 1) / core.tiles.rows);

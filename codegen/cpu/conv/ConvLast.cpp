@@ -161,15 +161,7 @@ void scheduleConvLast(KernelBuilder &builder, const ConvGeometry &conv) {
     core.n = getAffineConstantExpr(conv.outChannels, context);
     core.k = getAffineConstantExpr(phase.taps() * conv.inChannels, context);
     core.compute = compute;
-    bool onePixel = phase.taps() == 1 && llvm::all_of(phase.axes, [](const ConvAxis &axis) {
-                      return axis.tapOffset == 0 && axis.inStride == 1 && axis.count == axis.in;
-                    });
-    GemmShape shape{conv.groups,
-                    ir::getConstant(core.m),
-                    conv.outChannels,
-                    phase.taps() * conv.inChannels,
-                    compute.getIntOrFloatBitWidth(),
-                    !onePixel};
+    GemmShape shape = shapeOf(conv, phase, compute);
     core.tiles = builder.options.tiles ? *builder.options.tiles : chooseTiles(shape, builder.machine);
 
     // Read in place: no padding, no strides, one tap.

@@ -43,6 +43,9 @@ struct ConvGeometry {
 /// Nothing where channels or kernel extents are not known.
 std::optional<ConvGeometry> geometryOf(const TemplateKernel &kernel);
 
+/// The matrix product that a phase is, as the schedules below arrange it.
+GemmShape shapeOf(const ConvGeometry &conv, const ConvPhase &phase, mlir::Type compute);
+
 void scheduleConvLast(KernelBuilder &builder, const ConvGeometry &conv);
 void scheduleConvFirst(KernelBuilder &builder, const ConvGeometry &conv);
 /// One channel in and out of each group, channels last.

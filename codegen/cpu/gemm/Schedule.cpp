@@ -67,7 +67,10 @@ FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, co
     return kernel.emitError(
         "no CPU schedule for this kernel: its template op, or an op fused with it, is of a form that the "
         "templates do not know");
-  KernelBuilder builder(*found, constants, options, backend);
+  ScheduleOptions effective = options;
+  if (!effective.tiles)
+    effective.tiles = getTiles(kernel);
+  KernelBuilder builder(*found, constants, effective, backend);
   if (isa<ir::MatmulOp>(found->op))
     return scheduleMatmul(builder);
   if (isa<ir::AttentionOp>(found->op))
@@ -84,9 +87,28 @@ TemplateSchedule templateSchedule(ScheduleOptions options) {
 
 std::vector<GemmTiles> scheduleCandidates(ir::KernelOp kernel, const CpuDescription &cpu) {
   auto found = TemplateKernel::analyze(kernel);
-  if (!found || !isa<ir::MatmulOp>(found->op))
+  if (!found || !supported(*found))
     return {};
-  return candidateTiles(shapeOfMatmul(*found), machineOf(cpu));
+  std::optional<GemmShape> shape;
+  if (isa<ir::MatmulOp>(found->op))
+    shape = shapeOfMatmul(*found);
+  else if (isa<ir::ConvOp, ir::ConvTransposeOp>(found->op))
+    shape = shapeOfConv(*found);
+  return shape ? candidateTiles(*shape, machineOf(cpu)) : std::vector<GemmTiles>();
+}
+
+static constexpr llvm::StringLiteral kTiles = "tcc.gemm_tiles";
+
+void setTiles(ir::KernelOp kernel, const GemmTiles &tiles) {
+  kernel->setAttr(kTiles, DenseI64ArrayAttr::get(kernel.getContext(), {tiles.lanes, tiles.rows, tiles.vectors,
+                                                                       tiles.rowTiles, tiles.panels, tiles.kBlock}));
+}
+
+std::optional<GemmTiles> getTiles(ir::KernelOp kernel) {
+  auto attribute = kernel->getAttrOfType<DenseI64ArrayAttr>(kTiles);
+  if (!attribute || attribute.size() != 6 || llvm::any_of(attribute.asArrayRef(), [](int64_t v) { return v < 1; }))
+    return std::nullopt;
+  return GemmTiles{attribute[0], attribute[1], attribute[2], attribute[3], attribute[4], attribute[5]};
 }
 
 KernelBuilder::KernelBuilder(const TemplateKernel &kernel, ConstantInputs constants, const ScheduleOptions &options,

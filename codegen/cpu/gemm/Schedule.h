@@ -15,8 +15,11 @@
 namespace tcc::codegen::gemm {
 
 struct ScheduleOptions {
-  std::optional<GemmTiles> tiles = std::nullopt; ///< instead of the heuristic choice
+  std::optional<GemmTiles> tiles = std::nullopt; ///< instead of the kernel's own and of the heuristic choice
 };
+/// A kernel's own tiles, found by measurement: the attribute `tcc.gemm_tiles`, which schedule() obeys.
+void setTiles(ir::KernelOp kernel, const GemmTiles &tiles);
+std::optional<GemmTiles> getTiles(ir::KernelOp kernel);
 Machine machineOf(const CpuDescription &cpu);
 
 /// Whether there is a schedule. Cheap, no side effects.
@@ -89,6 +92,8 @@ mlir::FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder);
 mlir::FailureOr<KernelCode> scheduleConv(KernelBuilder &builder);
 mlir::FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder);
 GemmShape shapeOfMatmul(const TemplateKernel &kernel);
+/// Of the first phase of a convolution; nothing where it is no matrix product.
+std::optional<GemmShape> shapeOfConv(const TemplateKernel &kernel);
 bool canScheduleConv(const TemplateKernel &kernel);
 bool canScheduleAttention(const TemplateKernel &kernel);
 

@@ -96,7 +96,21 @@ std::vector<GemmTiles> candidateTiles(const GemmShape &shape, const Machine &mac
     other.kBlock = std::max(lanes, roundUp(ceilDiv(tiles.kBlock, 2), lanes));
     all.push_back(other);
   }
-  return all;
+  // How the product is cut into work items, for the best register tile.
+  auto variant = [&](auto change) {
+    GemmTiles other = all.front();
+    change(other);
+    all.push_back(other);
+  };
+  variant([](GemmTiles &t) { t.panels = ceilDiv(t.panels, 2); });
+  variant([](GemmTiles &t) { t.rowTiles = ceilDiv(t.rowTiles, 2); });
+  variant([](GemmTiles &t) { t.panels *= 2; });
+  variant([](GemmTiles &t) { t.rowTiles *= 2; });
+  std::vector<GemmTiles> distinct;
+  for (const GemmTiles &tiles : all)
+    if (std::find(distinct.begin(), distinct.end(), tiles) == distinct.end())
+      distinct.push_back(tiles);
+  return distinct;
 }
 
 GemmTiles chooseTiles(const GemmShape &shape, const Machine &machine) { return candidateTiles(shape, machine).front(); }

@@ -24,6 +24,7 @@ struct GemmTiles {
   int64_t panels = 1;   ///< panels in a work item
   int64_t kBlock = 256; ///< how much of K is accumulated in registers at a time, a multiple of lanes
   int64_t panelWidth() const { return vectors * lanes; }
+  bool operator==(const GemmTiles &) const = default;
 };
 
 /// Extents as far as they are known.

@@ -1,0 +1,223 @@
+// max-autotune end to end: through the worker, with measurements of real kernels. Nothing here depends on the times.
+#include "compiler/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "compiler/include/tcc/tcc.h"
+#include "tests/onnx_program/models.h"
+#include "tests/runtime/temp_folder.h"
+
+namespace tcc {
+namespace {
+
+using onnx::testing::AddInitializer;
+using onnx::testing::AddNode;
+using onnx::testing::AddValue;
+
+Tensor Random(const Dims& dims, unsigned seed) {
+  Tensor tensor = *Tensor::Allocate(DType::kF32, dims);
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.data_as<float>()[i] = distribution(generator);
+  return tensor;
+}
+
+void AddWeights(::onnx::GraphProto& graph, const std::string& name, const Dims& dims, unsigned seed) {
+  const Tensor values = Random(dims, seed);
+  ::onnx::TensorProto& tensor =
+      AddInitializer(graph, name, {values.data_as<float>(), values.data_as<float>() + values.num_elements()});
+  tensor.clear_dims();
+  for (int64_t dim : dims) tensor.add_dims(dim);
+}
+
+// y = Relu(x[n, 64] A[64, 100]) B[100, 40]; n is open where `rows` is negative.
+::onnx::ModelProto GemmModel(int64_t rows) {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "x", {rows, 64});
+  AddWeights(graph, "a", {64, 100}, 1);
+  AddWeights(graph, "b", {100, 40}, 2);
+  AddNode(graph, "MatMul", {"x", "a"}, {"p"}, "first");
+  AddNode(graph, "Relu", {"p"}, {"q"}, "relu");
+  AddNode(graph, "MatMul", {"q", "b"}, {"y"}, "second");
+  AddValue(graph.add_output(), "y", {rows, 40});
+  return model;
+}
+
+// y = Relu(conv(x[1, 8, 13, 13], w[24, 8, 3, 3])), then a transposed convolution with stride 2.
+::onnx::ModelProto ConvModel() {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "x", {1, 8, 13, 13});
+  AddWeights(graph, "w", {24, 8, 3, 3}, 3);
+  AddWeights(graph, "v", {24, 6, 3, 3}, 4);
+  AddNode(graph, "Conv", {"x", "w"}, {"p"}, "conv");
+  AddNode(graph, "Relu", {"p"}, {"q"}, "relu");
+  ::onnx::NodeProto& transposed = AddNode(graph, "ConvTranspose", {"q", "v"}, {"y"}, "transposed");
+  ::onnx::AttributeProto& strides = *transposed.add_attribute();
+  strides.set_name("strides");
+  strides.set_type(::onnx::AttributeProto::INTS);
+  strides.add_ints(2);
+  strides.add_ints(2);
+  AddValue(graph.add_output(), "y", {1, 6, 23, 23});
+  return model;
+}
+
+class AutotuneTest : public ::testing::Test {
+ protected:
+  AutotuneTest() : workers_(WorkerPool::Options{TCC_TEST_WORKER, folder_.path()}) {
+    ArtifactCache::Options options;
+    options.folder = folder_ / "cache";
+    cache_ = ArtifactCache::Open(options);
+  }
+
+  struct Result {
+    std::vector<Tensor> outputs;
+    CompileEvent event;
+  };
+  Result CompileAndRun(const ::onnx::ModelProto& model, Options options, const std::vector<Tensor>& inputs) {
+    WriteFile(folder_ / "model.onnx", model.SerializeAsString());
+    Session::Config config;
+    config.options = std::move(options);
+    config.cache = cache_.get();
+    config.workers = &workers_;
+    config.progress = [this](Phase phase, int done, int total) {
+      if (phase == Phase::kAutotune && total > 0) progress_.emplace_back(done, total);
+    };
+    Result result;
+    auto session = Session::Open(folder_ / "model.onnx", config);
+    EXPECT_TRUE(session.ok()) << session.status();
+    if (!session.ok()) return result;
+    const absl::Status status = (*session)->Run(inputs, RunOptions(), &result.outputs);
+    EXPECT_TRUE(status.ok()) << status;
+    if (!(*session)->events().empty()) result.event = (*session)->events().back();
+    return result;
+  }
+  static void ExpectNear(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_EQ(actual[i].dims(), expected[i].dims());
+      for (int64_t k = 0; k < actual[i].num_elements(); ++k) {
+        ASSERT_NEAR(actual[i].data_as<float>()[k], expected[i].data_as<float>()[k], 1e-4) << "element " << k;
+      }
+    }
+  }
+  // Packages only: what was measured stays.
+  void ForgetPackages() {
+    for (const auto& entry : cache_->List()) std::filesystem::remove(cache_->PackagePath(entry.key));
+  }
+  int TuningFiles() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(cache_->tuning_store())) {
+      count += entry.path().extension() == ".json";
+    }
+    return count;
+  }
+
+  TempFolder folder_;
+  std::shared_ptr<ArtifactCache> cache_;
+  WorkerPool workers_;
+  std::vector<std::pair<int, int>> progress_;
+};
+
+Options Tuned() {
+  Options options;
+  options.mode = Mode::kMaxAutotune;
+  return options;
+}
+
+TEST_F(AutotuneTest, GemmsAreMeasuredOnce) {
+  const std::vector<Tensor> inputs = {Random({48, 64}, 9)};
+  const Result plain = CompileAndRun(GemmModel(48), Options(), inputs);
+  ASSERT_TRUE(plain.event.reply.has_value());
+  EXPECT_EQ(plain.event.reply->tuning.kernels, 0);
+  EXPECT_EQ(TuningFiles(), 0);
+
+  const Result first = CompileAndRun(GemmModel(48), Tuned(), inputs);
+  ASSERT_TRUE(first.event.reply.has_value());
+  EXPECT_FALSE(first.event.hit);  // the mode is part of the key
+  EXPECT_EQ(first.event.reply->tuning.kernels, 2);
+  EXPECT_EQ(first.event.reply->tuning.reused, 0);
+  EXPECT_GE(first.event.reply->tuning.measured, 4);
+  ExpectNear(first.outputs, plain.outputs);
+  EXPECT_EQ(TuningFiles(), 2);
+  ASSERT_FALSE(progress_.empty());
+  EXPECT_EQ(progress_.back().first, progress_.back().second);
+
+  ForgetPackages();
+  const Result second = CompileAndRun(GemmModel(48), Tuned(), inputs);
+  ASSERT_TRUE(second.event.reply.has_value());
+  EXPECT_EQ(second.event.reply->tuning.kernels, 2);
+  EXPECT_EQ(second.event.reply->tuning.reused, 2);
+  EXPECT_EQ(second.event.reply->tuning.measured, 0);
+  EXPECT_EQ(second.event.reply->tuning.changed, first.event.reply->tuning.changed);
+  ExpectNear(second.outputs, plain.outputs);
+}
+
+TEST_F(AutotuneTest, EqualKernelsAreMeasuredOnce) {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "x", {33, 70});
+  std::string last = "x";
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = std::to_string(i);
+    AddWeights(graph, "w" + name, {70, 70}, static_cast<unsigned>(i));
+    AddNode(graph, "MatMul", {last, "w" + name}, {"y" + name}, "layer" + name);
+    last = "y" + name;
+  }
+  AddValue(graph.add_output(), last, {33, 70});
+  const std::vector<Tensor> inputs = {Random({33, 70}, 5)};
+  const Result plain = CompileAndRun(model, Options(), inputs);
+  const Result tuned = CompileAndRun(model, Tuned(), inputs);
+  ASSERT_TRUE(tuned.event.reply.has_value());
+  EXPECT_EQ(tuned.event.reply->tuning.kernels, 1);
+  ASSERT_EQ(tuned.outputs.size(), 1u);
+  // Sums of 70 products of sums of 70 products: some tens.
+  for (int64_t k = 0; k < tuned.outputs[0].num_elements(); ++k) {
+    ASSERT_NEAR(tuned.outputs[0].data_as<float>()[k], plain.outputs[0].data_as<float>()[k], 1e-2);
+  }
+}
+
+TEST_F(AutotuneTest, ConvolutionsAreMeasured) {
+  const std::vector<Tensor> inputs = {Random({1, 8, 13, 13}, 9)};
+  const Result plain = CompileAndRun(ConvModel(), Options(), inputs);
+  const Result tuned = CompileAndRun(ConvModel(), Tuned(), inputs);
+  ASSERT_TRUE(tuned.event.reply.has_value());
+  EXPECT_EQ(tuned.event.reply->tuning.kernels, 2);
+  EXPECT_EQ(tuned.event.reply->tuning.skipped, 0);
+  EXPECT_GE(tuned.event.reply->tuning.measured, 4);
+  ExpectNear(tuned.outputs, plain.outputs);
+}
+
+TEST_F(AutotuneTest, OpenExtentsAreMeasuredAtTheCallsValue) {
+  Options options = Tuned(), plain_options;
+  DimSpec rows, columns;
+  rows.kind = DimSpec::Kind::kDynamic;
+  rows.name = "rows";
+  options.dynamic = plain_options.dynamic = {{"x", {rows, columns}}};
+  const std::vector<Tensor> inputs = {Random({37, 64}, 9)};
+  const Result plain = CompileAndRun(GemmModel(-1), plain_options, inputs);
+  const Result tuned = CompileAndRun(GemmModel(-1), options, inputs);
+  ASSERT_TRUE(tuned.event.reply.has_value());
+  EXPECT_EQ(tuned.event.signature.symbols.size(), 1u);
+  EXPECT_EQ(tuned.event.reply->tuning.kernels, 2);
+  EXPECT_EQ(tuned.event.reply->tuning.skipped, 0);
+  EXPECT_GE(tuned.event.reply->tuning.measured, 4);
+  ExpectNear(tuned.outputs, plain.outputs);
+}
+
+TEST_F(AutotuneTest, WithoutCacheNothingIsKept) {
+  Options options = Tuned();
+  options.use_cache = false;
+  const Result tuned = CompileAndRun(GemmModel(48), options, {Random({48, 64}, 9)});
+  ASSERT_TRUE(tuned.event.reply.has_value());
+  EXPECT_GE(tuned.event.reply->tuning.measured, 4);
+  EXPECT_EQ(TuningFiles(), 0);
+}
+
+}  // namespace
+}  // namespace tcc
