@@ -1,11 +1,24 @@
 #include "compiler/package_runner.h"
 
+#include "runtime/run_context.h"
 #include "runtime/status.h"
 
 namespace tcc {
 
 absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
                              const RunOptions& options, std::vector<Tensor>* outputs) {
+  if (options.stream != nullptr) {
+    return absl::InvalidArgumentError("a stream was given, but this code runs on the host: leave it out");
+  }
+  if (options.context != nullptr) {
+    RunContext::State& own = *options.context->state_;
+    if (own.busy.exchange(true)) {
+      return absl::FailedPreconditionError("the run context is in use by another call: take one for each");
+    }
+    absl::Status status = own.For(plan_, max_recordings_).Run(inputs, symbols, options, outputs);
+    own.busy = false;
+    return status;
+  }
   std::unique_ptr<ExecutionContext> context;
   {
     std::lock_guard lock(mutex_);
@@ -14,11 +27,16 @@ absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const i
       idle_.pop_back();
     }
   }
-  if (context == nullptr) context = std::make_unique<ExecutionContext>(plan_);
+  if (context == nullptr) context = std::make_unique<ExecutionContext>(plan_, nullptr, max_recordings_);
   absl::Status status = context->Run(inputs, symbols, options, outputs);
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));
   return status;
+}
+
+bool RecordsPlans(const Package& package) {
+  const auto mode = package.options().find("mode");
+  return mode != package.options().end() && (mode->second == "reduce-overhead" || mode->second == "max-autotune");
 }
 
 absl::StatusOr<std::unique_ptr<PackageRunner>> PackageRunner::Open(const std::string& path,
@@ -37,7 +55,7 @@ absl::StatusOr<PlanRunner*> PackageRunner::Runner(int index) {
   std::unique_lock lock(mutex_);
   if (runners_[at] == nullptr) {
     TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package_, index));
-    runners_[at] = std::make_unique<PlanRunner>(std::move(plan));
+    runners_[at] = std::make_unique<PlanRunner>(std::move(plan), RecordsPlans(*package_));
   }
   return runners_[at].get();
 }

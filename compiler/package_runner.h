@@ -14,18 +14,27 @@
 
 namespace tcc {
 
+// Recorded plans that a context holds at a time, in the modes that record.
+inline constexpr int kMaxRecordings = 8;
+
 // A plan with the contexts its calls need: as many as run at once. Thread-safe.
 class PlanRunner {
  public:
-  explicit PlanRunner(std::shared_ptr<const PreparedPlan> plan) : plan_(std::move(plan)) {}
+  PlanRunner(std::shared_ptr<const PreparedPlan> plan, bool records)
+      : plan_(std::move(plan)), max_recordings_(records ? kMaxRecordings : 0) {}
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
                    std::vector<Tensor>* outputs);
 
  private:
   std::shared_ptr<const PreparedPlan> plan_;
+  const int max_recordings_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<ExecutionContext>> idle_;  // guarded by mutex_
 };
+
+// Whether the mode that a package was compiled in records plans: `reduce-overhead` and `max-autotune`, which on a GPU
+// replay graphs.
+bool RecordsPlans(const Package& package);
 
 // The specialisations of one package. Thread-safe.
 class PackageRunner {

@@ -301,7 +301,10 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
   variant->signature = package->signature(index);
   variant->package = package;
   TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package, index));
-  variant->runner = std::make_unique<PlanRunner>(std::move(plan));
+  // A package may be asked to run in another mode than it was compiled in.
+  const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
+                       config_.options.mode == Mode::kMaxAutotune;
+  variant->runner = std::make_unique<PlanRunner>(std::move(plan), records);
   event->signature = variant->signature;
   if (const auto it = package->info(index).find("kernels"); it != package->info(index).end()) {
     const nlohmann::json json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);

@@ -1,12 +1,11 @@
 // Runs plans.
 //
 // A PreparedPlan is a plan with its functions and kernels looked up and its constants mapped: immutable, shared by any
-// number of threads. An ExecutionContext is what one call at a time needs: values, registers, memory slots. A session
-// keeps as many contexts as calls run at once.
+// number of threads. An ExecutionContext is what one call at a time needs: values, registers, memory slots, recordings.
+// A session keeps as many contexts as calls run at once.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,19 +17,11 @@
 #include "runtime/code_object.h"
 #include "runtime/plan.h"
 #include "runtime/reference/reference.h"
+#include "runtime/run_options.h"
 #include "runtime/tensor.h"
 #include "runtime/thread_pool.h"
 
 namespace tcc {
-
-// One executed instruction, times of a monotonic clock in nanoseconds.
-struct ProfileEvent {
-  std::string_view name;  // of the launch or library call ("node 'conv1' (Conv)"); valid during the hook
-  std::string_view kind;  // "launch", "library", "loop", ...
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-};
-using ProfileHook = std::function<void(const ProfileEvent&)>;
 
 class PreparedPlan {
  public:
@@ -57,6 +48,9 @@ class PreparedPlan {
  private:
   friend class ExecutionContext;
   friend class PlanPreparer;
+  friend struct Frame;
+  friend struct RecordedBlock;
+  friend struct Recording;
 
   enum class Kind : uint8_t;
   struct Program;
@@ -79,29 +73,31 @@ class PreparedPlan {
   std::vector<std::unique_ptr<Program>> programs_;  // the first is the body
   std::vector<int32_t> output_of_value_;            // index of the graph output that a value is, or -1
   std::vector<ValueId> dropped_;                    // values that do not live on to the next call
+  // How many instructions set a value, a register (255: so many or more).
+  std::vector<uint8_t> value_writes_, register_writes_;
+  std::vector<std::vector<int32_t>> donations_;  // by output: see FindDonations
   size_t max_buffers_ = 0;
 };
 
-struct RunOptions {
-  // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
-  // the output's dtype and extents, any strides. Kernels write to it directly where it is contiguous and overlaps no
-  // input.
-  absl::Span<const Tensor> outputs;
-  const ProfileHook* profile = nullptr;
-};
+struct Recording;
 
 // Not thread-safe: one call at a time.
 class ExecutionContext {
  public:
-  // `pool` must outlive the context; null: ThreadPool::Global().
-  explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr);
+  // `pool` must outlive the context; null: ThreadPool::Global(). `max_recordings` > 0: the first call with some extents
+  // records the plan, later calls with the same extents replay what is left of it (execution/recording.h), with the
+  // same results. So many recordings are kept, the least recently used one goes first; where extents hardly ever come
+  // back the context stops recording. Calls with inputs that are not row-major are not recorded.
+  explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr,
+                            int max_recordings = 0);
   ~ExecutionContext();
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;
 
   // `inputs`: one per graph input, on the host, any strides, invalid where absent; the guards must have been checked.
   // `symbols`: the values of the specialisation's symbols. The results are row-major, and the caller's: they share
-  // memory with neither inputs, constants nor the context. Floating-point control state is set for the call and
+  // memory with neither constants nor the context, nor with inputs that are not donated. (`options.context` is for who
+  // chooses a context: it means nothing here.) Floating-point control state is set for the call and
   // restored. Errors name the launch or library call. After an error the context can be used again.
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
                    std::vector<Tensor>* outputs);
@@ -115,9 +111,17 @@ class ExecutionContext {
   // Bytes of slot memory held.
   int64_t arena_bytes() const;
 
+  // Calls so far that made a recording, and that found one. The others were interpreted.
+  struct Statistics {
+    int64_t recorded = 0;
+    int64_t replayed = 0;
+  };
+  const Statistics& statistics() const;
+
  private:
   class Runner;
   struct State;
+  Recording* FindRecording(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols);
   std::unique_ptr<State> state_;
 };
 

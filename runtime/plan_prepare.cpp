@@ -1,7 +1,8 @@
 #include <cstring>
 
-#include "runtime/executor_internal.h"
+#include "runtime/execution/donation.h"
 #include "runtime/plan_json.h"
+#include "runtime/plan_program.h"
 #include "runtime/status.h"
 
 namespace tcc {
@@ -46,6 +47,9 @@ class PlanPreparer {
     const auto values = static_cast<size_t>(plan.num_values);
     fixed_.assign(values, false);
     dropped_.assign(values, false);
+    prepared_.value_writes_.assign(values, 0);
+    prepared_.register_writes_.assign(static_cast<size_t>(plan.num_registers), 0);
+    for (const RegisterId id : plan.symbol_registers) Writes(&prepared_.register_writes_, id);
     for (const PlanConstant& constant : plan.constants) TCC_RETURN_IF_ERROR(Constant(constant, constants));
     for (const ValueId input : plan.inputs) {
       if (input != kNoValue) TCC_RETURN_IF_ERROR(Writes(input));
@@ -60,6 +64,7 @@ class PlanPreparer {
       functions_.push_back(function);
     }
     TCC_RETURN_IF_ERROR(Lower(plan.body).status());
+    prepared_.donations_ = FindDonations(plan);
     for (size_t value = 0; value < values; ++value) {
       if (dropped_[value]) prepared_.dropped_.push_back(static_cast<ValueId>(value));
     }
@@ -108,11 +113,17 @@ class PlanPreparer {
     if (fixed_[index])
       return absl::InvalidArgumentError(absl::StrCat("plan: value ", value, ", a constant, is written"));
     if (!is_static) dropped_[index] = true;
+    Writes(&prepared_.value_writes_, value);
     return absl::OkStatus();
+  }
+  static void Writes(std::vector<uint8_t>* counts, int32_t id) {
+    uint8_t& count = (*counts)[static_cast<size_t>(id)];
+    if (count < 255) ++count;
   }
 
   absl::StatusOr<const Program*> Lower(const Block& block) {
     Program* program = prepared_.programs_.emplace_back(std::make_unique<Program>()).get();
+    program->index = prepared_.programs_.size() - 1;
     program->steps.reserve(block.instructions.size());
     for (const Instruction& instruction : block.instructions) {
       Step step;
@@ -128,9 +139,14 @@ class PlanPreparer {
     return program;
   }
 
-  absl::Status Lower(const plan::Compute&, Step&) { return absl::OkStatus(); }
-  absl::Status Lower(const plan::ReadExtent&, Step&) { return absl::OkStatus(); }
-  absl::Status Lower(const plan::ReadElement&, Step&) { return absl::OkStatus(); }
+  template <typename Instruction>
+  absl::Status WritesRegister(const Instruction& i) {
+    Writes(&prepared_.register_writes_, i.result);
+    return absl::OkStatus();
+  }
+  absl::Status Lower(const plan::Compute& i, Step&) { return WritesRegister(i); }
+  absl::Status Lower(const plan::ReadExtent& i, Step&) { return WritesRegister(i); }
+  absl::Status Lower(const plan::ReadElement& i, Step&) { return WritesRegister(i); }
   absl::Status Lower(const plan::CheckEqual&, Step&) { return absl::OkStatus(); }
   absl::Status Lower(const plan::Release&, Step&) { return absl::OkStatus(); }
   absl::Status Lower(const plan::MakeTensor& i, Step&) { return Writes(i.result); }

@@ -18,7 +18,7 @@ TEST(ExecutorControlFlow, IfTakesOneBranch) {
                {Block{{plan::Allocate{2, DType::kF32, {Operand::Imm(2)}, 0, 0},
                        plan::Launch{0, {1, 1, 2}, {}, Operand::Imm(2), 1, {}, ""}, plan::Move{3, 2}}},
                 Block{{plan::Move{3, 1}}}}}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   const Tensor x = F32({1, 2});
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<bool>(true), x}))[0]), ElementsAre(2, 4));
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<bool>(false), x}))[0]), ElementsAre(1, 2));
@@ -48,7 +48,7 @@ Plan Doubling(bool with_trip_count, bool with_condition) {
 }
 
 absl::StatusOr<std::vector<Tensor>> RunDoubling(const Plan& plan, int64_t n, int64_t limit, bool condition = true) {
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   return context.Run({Tensor::Scalar(n), Tensor::Scalar(limit), F32({1, 3}), Tensor::Scalar(condition)});
 }
 
@@ -89,7 +89,7 @@ TEST(ExecutorControlFlow, ErrorsInsideAndAfterwards) {
   const auto outputs = RunDoubling(plan, 3, 3);
   EXPECT_EQ(outputs.status().message(), "node 'inner': bad axis");
 
-  ExecutionContext context(*Prepare(Doubling(true, false)));
+  TestContext context(*Prepare(Doubling(true, false)));
   EXPECT_FALSE(context.Run({Tensor::Vector<int64_t>({1, 2}), Tensor::Scalar<int64_t>(0), F32({1, 3}), Tensor()}).ok());
   EXPECT_TRUE(context.Run({Tensor::Scalar<int64_t>(2), Tensor::Scalar<int64_t>(0), F32({1, 3}), Tensor()}).ok());
 }
@@ -109,7 +109,7 @@ TEST(ExecutorControlFlow, ScanElementsMustAgree) {
        plan::Library{"fill", {}, {{"shape", {Operand::Reg(0)}}}, {}, {{3, DType::kF32, {Operand::Imm(-1)}}}, ""}}}};
   loop.scan_outputs = {{2, 3, DType::kF32, {Operand::Imm(0)}}};
   plan.body.instructions = {loop};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   EXPECT_EQ((*context.Run({Tensor::Scalar<int64_t>(1)}))[0].dims(), (Dims{1, 0}));
   const absl::Status status = context.Run({Tensor::Scalar<int64_t>(3)}).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("a loop stacks f32[1] onto elements f32[0]"));
@@ -133,7 +133,7 @@ TEST(ExecutorControlFlow, GrowingSlotInALoop) {
                         plan::Launch{0, {1, 1, 4}, {}, Operand::Imm(1), 1, {}, ""},
                         plan::View{3, 4, {Operand::Imm(1)}, {}, {}}, plan::Move{1, 3}}}};
   plan.body.instructions = {loop};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<int64_t>(5), F32({1})}))[0]), ElementsAre(32));
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<int64_t>(3), F32({1})}))[0]), ElementsAre(8));
 }

@@ -75,7 +75,7 @@ Plan AddScale() {
 
 TEST(Executor, DynamicExtents) {
   ThreadPool pool(3);
-  ExecutionContext context(*Prepare(AddScale()), &pool);
+  TestContext context(*Prepare(AddScale()), &pool);
   for (int64_t n : {1, 2, 5, 97, 1000, 3}) {
     std::vector<float> a(static_cast<size_t>(n)), expected(a.size());
     for (size_t i = 0; i < a.size(); ++i) {
@@ -90,7 +90,7 @@ TEST(Executor, DynamicExtents) {
 }
 
 TEST(Executor, OutputsOfEarlierCallsStay) {
-  ExecutionContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScale()));
   const Tensor first = (*context.Run({F32({1, 2}), F32({0, 0})}, {2}))[0];
   const Tensor second = (*context.Run({F32({5, 5}), F32({0, 0})}, {2}))[0];
   EXPECT_THAT(Floats(first), ElementsAre(3, 6));
@@ -98,7 +98,7 @@ TEST(Executor, OutputsOfEarlierCallsStay) {
 }
 
 TEST(Executor, StridedAndMisalignedInputs) {
-  ExecutionContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScale()));
   const Tensor a = F32({0, 1, 2, 3, 4, 5});
   const auto outputs = context.Run({a.View({3}, {-2}, 5), a.View({3}, {0}, 1)}, {3});
   EXPECT_THAT(Floats((*outputs)[0]), ElementsAre(18, 12, 6));
@@ -110,7 +110,7 @@ TEST(Executor, StridedAndMisalignedInputs) {
 }
 
 TEST(Executor, CallerOwnedOutputs) {
-  ExecutionContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScale()));
   const Tensor a = F32({1, 2, 3});
   std::vector<Tensor> outputs;
   // Written in place.
@@ -143,7 +143,7 @@ TEST(Executor, OutputsDoNotAlias) {
   plan.body.instructions = {
       plan::View{2, 0, {Operand::Imm(2), Operand::Imm(2)}, {Operand::Imm(1), Operand::Imm(2)}, {}}};
   alignas(64) const float constants[2] = {8, 9};
-  ExecutionContext context(*Prepare(plan, {reinterpret_cast<const char*>(constants), sizeof(constants)}));
+  TestContext context(*Prepare(plan, {reinterpret_cast<const char*>(constants), sizeof(constants)}));
   const Tensor input = F32({1, 2, 3, 4}, {2, 2});
   const auto outputs = *context.Run({input});
   input.data_as<float>()[0] = 100;
@@ -169,7 +169,7 @@ TEST(Executor, StaticPlansAllocateOnce) {
                             plan::Allocate{4, DType::kF32, {Operand::Imm(2)}},
                             plan::Launch{0, {2, 3, 4}, {}, Operand::Imm(2), 1, {}, "add"},
                             plan::Release{1}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   for (int round = 0; round < 3; ++round) {
     const auto r = static_cast<float>(round);
     EXPECT_THAT(Floats((*context.Run({F32({r, 2, 3, 4})}))[0]), ElementsAre(6 + 4, 8 + 2 * r));
@@ -190,7 +190,7 @@ TEST(Executor, LibraryCalls) {
                                           {},
                                           {{3, DType::kF32, {Operand::Imm(1), Operand::Reg(0)}}},
                                           ""}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   const auto outputs = context.Run({F32({1, 2}), Tensor(), Tensor()}, {3});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT(Floats((*outputs)[0]), ElementsAre(1, 2));
@@ -211,7 +211,7 @@ TEST(Executor, LibraryResultsDoNotAliasSlots) {
                             plan::Library{"view", {}, {}, {1}, {{2, DType::kF32, {Operand::Imm(2)}}}, ""},
                             plan::Allocate{3, DType::kF32, {Operand::Imm(2)}, 0, 0},
                             plan::Launch{0, {1, 1, 3}, {}, Operand::Imm(2), 1, {}, ""}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   EXPECT_THAT(Floats((*context.Run({F32({1, 2})}))[0]), ElementsAre(2, 4));
 }
 
@@ -221,7 +221,7 @@ TEST(Executor, StringConstants) {
   plan.outputs = {0};
   const std::string bytes("\3\0\0\0abc\0\0\0\0", 11);
   plan.constants = {{0, DType::kString, {2}, 0, static_cast<int64_t>(bytes.size())}};
-  ExecutionContext context(*Prepare(plan, bytes));
+  TestContext context(*Prepare(plan, bytes));
   EXPECT_EQ(DebugString((*context.Run({}))[0]), "string[2] {\"abc\", \"\"}");
   plan.constants[0].dims = {3};
   EXPECT_FALSE(Prepare(plan, bytes).ok());
@@ -238,7 +238,7 @@ TEST(Executor, ShapeArithmetic) {
     plan.outputs = {0};
     plan.body.instructions = {plan::Compute{0, op, Operand::Imm(a), Operand::Imm(b)},
                               plan::MakeTensor{0, DType::kI64, {}, {Operand::Reg(0)}}};
-    ExecutionContext context(*Prepare(plan));
+    TestContext context(*Prepare(plan));
     const auto outputs = context.Run({});
     if (!outputs.ok()) return outputs.status();
     return (*outputs)[0].data_as<int64_t>()[0];
@@ -265,7 +265,7 @@ TEST(Executor, ShapeArithmetic) {
 std::string RunError(const Plan& plan, std::vector<Tensor> inputs = {}) {
   const auto prepared = Prepare(plan);
   EXPECT_TRUE(prepared.ok()) << prepared.status();
-  ExecutionContext context(*prepared);
+  TestContext context(*prepared);
   const auto outputs = context.Run(inputs);
   EXPECT_FALSE(outputs.ok());
   return std::string(outputs.status().message());
@@ -325,7 +325,7 @@ TEST(Executor, KernelsReportBadIndices) {
   plan.functions = {"gather"};
   plan.body.instructions = {plan::Allocate{2, DType::kF32, {Operand::Imm(2)}},
                             plan::Launch{0, {0, 1, 2}, {Operand::Imm(3)}, Operand::Imm(2), 1, {}, "node 'g' (Gather)"}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   const Tensor table = F32({5, 6, 7});
   EXPECT_THAT(Floats((*context.Run({table, Tensor::Vector<int64_t>({2, 0})}))[0]), ElementsAre(7, 5));
   const absl::Status status = context.Run({table, Tensor::Vector<int64_t>({2, 3})}).status();
@@ -366,7 +366,7 @@ TEST(Executor, ProfileNamesEachInstruction) {
 
 #if defined(__x86_64__)
 TEST(Executor, FloatControlIsSetAndRestored) {
-  ExecutionContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScale()));
   const unsigned before = _mm_getcsr();
   _mm_setcsr(before | 0x8040);
   const float tiny = std::ldexp(1.0f, -140);

@@ -34,4 +34,13 @@ inline absl::StatusOr<std::shared_ptr<const PreparedPlan>> Prepare(Plan plan, st
   return PreparedPlan::Create(std::move(plan), code, constants, nullptr, options);
 }
 
+// The tests of the executor are built twice: without and with recorded plans.
+#ifndef TCC_TEST_MAX_RECORDINGS
+#define TCC_TEST_MAX_RECORDINGS 0
+#endif
+struct TestContext : ExecutionContext {
+  explicit TestContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr)
+      : ExecutionContext(std::move(plan), pool, TCC_TEST_MAX_RECORDINGS) {}
+};
+
 }  // namespace tcc

@@ -1,4 +1,4 @@
-// What plan_prepare.cpp makes and executor.cpp runs.
+// What plan_prepare.cpp makes and execution/ runs.
 #pragma once
 
 #include "runtime/executor.h"
@@ -22,6 +22,7 @@ enum class PreparedPlan::Kind : uint8_t {
 };
 
 struct PreparedPlan::Program {
+  size_t index = 0;  // in programs_
   std::vector<Step> steps;
 };
 

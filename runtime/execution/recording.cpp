@@ -1,0 +1,205 @@
+#include "runtime/execution/recording.h"
+
+#include <algorithm>
+
+#include "runtime/execution/runner.h"
+#include "runtime/status.h"
+
+namespace tcc {
+
+Recording::Recording(const PreparedPlan& plan, absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values,
+                     uint64_t arena_generation)
+    : symbols(symbol_values.begin(), symbol_values.end()),
+      generation(arena_generation),
+      frame(plan),
+      known_values(frame.values.size()),
+      known_registers(frame.registers.size()),
+      blocks(plan.programs_.size()) {
+  for (const Tensor& input : inputs) input_types.push_back(input.type());
+  for (const auto& [value, tensor] : plan.constants_) known_values[static_cast<size_t>(value)] = true;
+  for (const RegisterId id : plan.plan_.symbol_registers) {
+    known_registers[static_cast<size_t>(id)] = plan.register_writes_[static_cast<size_t>(id)] == 1;
+  }
+}
+
+bool Recording::Matches(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values) const {
+  if (absl::MakeConstSpan(symbols) != symbol_values || inputs.size() != input_types.size()) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != input_types[i].dtype || inputs[i].dims() != input_types[i].dims) return false;
+  }
+  return true;
+}
+
+bool Recording::CanRecord(absl::Span<const Tensor> inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
+    return !input.valid() || (input.device() == Device{} && input.is_contiguous() && IsAligned(input));
+  });
+}
+
+// Goes through the instructions of one block in order, as far as they are the same in each call.
+class ExecutionContext::Runner::Recorder {
+ public:
+  explicit Recorder(Runner& runner)
+      : r_(runner), f_(runner.f_), recording_(*runner.recording_), prepared_(runner.prepared_) {}
+
+  absl::Status Run(const Program& program, RecordedBlock* block) {
+    *block = RecordedBlock();
+    for (const Step& step : program.steps) {
+      bool settled = false;
+      if (step.kind == Kind::kLaunch) {
+        settled = Add(*static_cast<const plan::Launch*>(step.instruction), step, block);
+      } else {
+        TCC_ASSIGN_OR_RETURN(settled, Settle(step));
+      }
+      if (!settled) block->actions.push_back({&step, -1});
+    }
+    block->ready = true;
+    return absl::OkStatus();
+  }
+
+ private:
+  // True where a call has nothing left to do.
+  absl::StatusOr<bool> Settle(const Step& step) {
+    switch (step.kind) {
+      case Kind::kCompute:
+        return Settle(*static_cast<const plan::Compute*>(step.instruction));
+      case Kind::kAllocate:
+        return Settle(*static_cast<const plan::Allocate*>(step.instruction));
+      case Kind::kView:
+        return Settle(*static_cast<const plan::View*>(step.instruction));
+      case Kind::kMakeTensor:
+        return Settle(*static_cast<const plan::MakeTensor*>(step.instruction));
+      case Kind::kReadExtent:
+        return Settle(*static_cast<const plan::ReadExtent*>(step.instruction));
+      case Kind::kCheckEqual:
+        return Settle(*static_cast<const plan::CheckEqual*>(step.instruction));
+      case Kind::kRelease:
+        return Known(static_cast<const plan::Release*>(step.instruction)->value);
+      default:
+        return false;
+    }
+  }
+
+  absl::StatusOr<bool> Settle(const plan::Compute& i) {
+    if (!Known(i.lhs) || !Known(i.rhs) || !WrittenOnce(i.result)) return false;
+    TCC_RETURN_IF_ERROR(r_.Do(i));
+    recording_.known_registers[static_cast<size_t>(i.result)] = true;
+    return true;
+  }
+
+  absl::StatusOr<bool> Settle(const plan::Allocate& i) {
+    if (i.slot == plan::kFreshSlot || !Known(i.dims) || !SetOnce(i.result)) return false;
+    if (!Known(prepared_.plan_.slot_bytes[static_cast<size_t>(i.slot)])) return false;
+    TCC_RETURN_IF_ERROR(r_.AllocateInSlot(i));
+    r_.s_.arena.Pin(i.slot);
+    Keep(i.result, &i);
+    return true;
+  }
+
+  absl::StatusOr<bool> Settle(const plan::View& i) {
+    if (!Known(i.source) || !Known(i.dims) || !Known(i.strides) || !Known(i.offset) || !SetOnce(i.result)) return false;
+    TCC_RETURN_IF_ERROR(r_.MakeView(i));
+    // (A launch would replace one with gaps by a copy of what is in it by then.)
+    if ((f_.Flags(i.result) & kContiguous) == 0) return false;
+    Keep(i.result, &i);
+    return true;
+  }
+
+  absl::StatusOr<bool> Settle(const plan::MakeTensor& i) {
+    if (!Known(i.elements) || !SetOnce(i.result)) return false;
+    TCC_RETURN_IF_ERROR(r_.Do(i));
+    // Not given away as an output.
+    f_.flags[static_cast<size_t>(i.result)] |= kForeign;
+    Keep(i.result, &i);
+    return true;
+  }
+
+  absl::StatusOr<bool> Settle(const plan::ReadExtent& i) {
+    const std::vector<ValueId>& inputs = prepared_.plan_.inputs;
+    const bool input = std::find(inputs.begin(), inputs.end(), i.source) != inputs.end() && SetOnce(i.source);
+    if (!(input || Known(i.source)) || !f_.IsSet(i.source) || !WrittenOnce(i.result)) return false;
+    TCC_RETURN_IF_ERROR(r_.Do(i));
+    recording_.known_registers[static_cast<size_t>(i.result)] = true;
+    return true;
+  }
+
+  absl::StatusOr<bool> Settle(const plan::CheckEqual& i) {
+    if (!Known(i.lhs) || !Known(i.rhs)) return false;
+    TCC_RETURN_IF_ERROR(r_.Do(i));
+    return true;
+  }
+
+  bool Add(const plan::Launch& i, const Step& step, RecordedBlock* block) const {
+    if (!Known(i.items) || !Known(i.scalars) || !Known(i.scratch_bytes)) return false;
+    const int64_t items = f_.Eval(i.items);
+    if (items <= 0) return items == 0;
+    RecordedBlock::Launch launch;
+    launch.function = step.function;
+    launch.pointers = block->pointers.size();
+    launch.lookups_begin = block->lookups.size();
+    for (const ValueId value : i.buffers) {
+      const bool known = Known(value);
+      if (!known) block->lookups.push_back({block->pointers.size(), value});
+      block->pointers.push_back(known ? f_.data[static_cast<size_t>(value)] : nullptr);
+    }
+    launch.lookups_end = block->lookups.size();
+    launch.scalars = block->scalars.size();
+    for (const Operand& scalar : i.scalars) block->scalars.push_back(f_.Eval(scalar));
+    launch.items = items;
+    launch.grain = i.grain;
+    launch.scratch_bytes = f_.Eval(i.scratch_bytes);
+    block->actions.push_back({&step, static_cast<int64_t>(block->launches.size())});
+    block->launches.push_back(launch);
+    return true;
+  }
+
+  void Keep(ValueId value, const void* instruction) {
+    r_.MarkStatic(value, instruction);
+    recording_.known_values[static_cast<size_t>(value)] = true;
+  }
+  bool Known(ValueId value) const { return recording_.known_values[static_cast<size_t>(value)]; }
+  bool Known(const Operand& operand) const {
+    return !operand.is_register || recording_.known_registers[static_cast<size_t>(operand.value)];
+  }
+  bool Known(const std::vector<Operand>& operands) const {
+    return std::all_of(operands.begin(), operands.end(), [this](const Operand& operand) { return Known(operand); });
+  }
+  // What several instructions set depends on which of them ran.
+  bool SetOnce(ValueId value) const { return prepared_.value_writes_[static_cast<size_t>(value)] == 1; }
+  bool WrittenOnce(RegisterId id) const { return prepared_.register_writes_[static_cast<size_t>(id)] == 1; }
+
+  Runner& r_;
+  Frame& f_;
+  Recording& recording_;
+  const PreparedPlan& prepared_;
+};
+
+absl::Status ExecutionContext::Runner::Replay(const Program& program) {
+  RecordedBlock& block = recording_->blocks[program.index];
+  if (!block.ready) TCC_RETURN_IF_ERROR(Recorder(*this).Run(program, &block));
+  for (const RecordedBlock::Action& action : block.actions) {
+    absl::Status status = Profiled(*action.step, [&] {
+      if (action.launch < 0) return Execute(*action.step);
+      return Replay(block, block.launches[static_cast<size_t>(action.launch)],
+                    *static_cast<const plan::Launch*>(action.step->instruction));
+    });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExecutionContext::Runner::Replay(RecordedBlock& block, const RecordedBlock::Launch& launch,
+                                              const plan::Launch& i) {
+  for (size_t j = launch.lookups_begin; j < launch.lookups_end; ++j) {
+    const RecordedBlock::Lookup& lookup = block.lookups[j];
+    const auto index = static_cast<size_t>(lookup.value);
+    if ((f_.flags[index] & (kSet | kContiguous)) != (kSet | kContiguous)) {
+      TCC_RETURN_IF_ERROR(WithContext(i.name, MakeContiguous(lookup.value)));
+    }
+    block.pointers[lookup.pointer] = f_.data[index];
+  }
+  return Launch(launch.function, block.pointers.data() + launch.pointers, block.scalars.data() + launch.scalars,
+                launch.items, launch.grain, launch.scratch_bytes, i);
+}
+
+}  // namespace tcc

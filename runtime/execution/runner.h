@@ -1,0 +1,106 @@
+// One call of a plan.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "runtime/execution/recording.h"
+#include "runtime/execution/state.h"
+
+namespace tcc {
+
+class ExecutionContext::Runner {
+ public:
+  using Step = PreparedPlan::Step;
+  using Kind = PreparedPlan::Kind;
+  using Program = PreparedPlan::Program;
+
+  // `recording`: what to replay, or to record where it is not ready; null: everything is interpreted.
+  Runner(State& state, Recording* recording, const RunOptions& options)
+      : s_(state),
+        f_(recording != nullptr ? recording->frame : state.frame),
+        recording_(recording),
+        prepared_(*state.plan),
+        options_(options) {}
+
+  absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, std::vector<Tensor>* outputs);
+  // After the call, successful or not: lets go of what does not live on.
+  void Finish();
+
+ private:
+  absl::Status NotSet(ValueId value) const;
+
+  // Inputs and outputs: inputs_outputs.cpp.
+  absl::Status SetInputs(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols);
+  absl::Status CheckDonated(absl::Span<const Tensor> inputs);
+  absl::Status CheckCallerOutputs(absl::Span<const Tensor> inputs);
+  const Tensor* CallerMemory(size_t output, const TensorType& type) const;
+  Tensor TakeDonated(size_t output, const TensorType& type);
+  bool IsFree(size_t output, int input) const;
+  absl::Status TakeOutputs(std::vector<Tensor>* outputs);
+  bool IsDirect(size_t i, const Tensor& tensor) const;
+
+  // Interpreting: interpret.cpp.
+  absl::Status Execute(const Program& program);
+  absl::Status Execute(const Step& step);
+  template <typename Function>
+  absl::Status Profiled(const Step& step, Function run) {
+    if (options_.profile == nullptr) return run();
+    const int64_t start = Now();
+    absl::Status status = run();
+    if (status.ok()) Report(step, start);
+    return status;
+  }
+  void Report(const Step& step, int64_t start) const;
+  static int64_t Now();
+
+  // Shape arithmetic and tensors: tensors.cpp.
+  absl::Status Do(const plan::Compute& i);
+  absl::Status Do(const plan::Allocate& i, const Step& step);
+  absl::Status Do(const plan::View& i, const Step& step);
+  absl::Status Do(const plan::MakeTensor& i);
+  absl::Status Do(const plan::ReadExtent& i);
+  absl::Status Do(const plan::ReadElement& i);
+  absl::Status Do(const plan::CheckEqual& i);
+  absl::Status Do(const plan::Move& i);
+  absl::Status AllocateFresh(const plan::Allocate& i);
+  absl::Status AllocateInSlot(const plan::Allocate& i);
+  absl::Status MakeView(const plan::View& i);
+  bool IsCurrent(ValueId value, const void* instruction) const;
+  void MarkStatic(ValueId value, const void* instruction);
+  bool LooksAtSource(const plan::View& i) const;
+
+  // Kernels: launch.cpp.
+  absl::Status Do(const plan::Launch& i, const Step& step);
+  absl::Status Do(const plan::Library& i, const Step& step);
+  absl::Status Launch(TccKernelFunction function, void* const* buffers, const int64_t* scalars, int64_t items,
+                      int64_t grain, int64_t scratch, const plan::Launch& i);
+  absl::Status KernelError(const plan::Launch& i) const;
+  absl::Status MakeContiguous(ValueId value);
+  absl::Status SetResult(ValueId value, const TensorType& expected, Tensor tensor);
+
+  // Control flow: control_flow.cpp.
+  absl::Status Do(const plan::If& i, const Step& step);
+  absl::Status Do(const plan::Loop& i, const Program& body);
+  absl::StatusOr<int64_t> Scalar(ValueId value) const;
+
+  // Recordings: recording.cpp.
+  absl::Status Replay(const Program& program);
+  absl::Status Replay(RecordedBlock& block, const RecordedBlock::Launch& launch, const plan::Launch& i);
+  class Recorder;
+
+  State& s_;
+  Frame& f_;
+  Recording* recording_;
+  const PreparedPlan& prepared_;
+  const RunOptions& options_;
+  std::vector<bool> direct_;  // by output: kernels may write to the caller's memory
+  bool overlapping_ = false;
+  std::vector<std::pair<int, Tensor>> donated_;  // inputs whose memory is there to be taken
+  int loop_depth_ = 0;
+};
+
+}  // namespace tcc

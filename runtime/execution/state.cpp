@@ -1,0 +1,94 @@
+#include "runtime/execution/state.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/execution/recording.h"
+
+namespace tcc {
+namespace {
+
+constexpr int64_t kSlack = 64;
+constexpr int64_t kMaxBytes = int64_t{1} << 56;
+
+void* AllocateSlotMemory(int64_t bytes) {
+  constexpr int64_t kHugePage = int64_t{2} << 20;
+  const bool huge = bytes >= 2 * kHugePage;
+  const int64_t unit = huge ? kHugePage : 64;
+  const int64_t rounded = (bytes + kSlack + unit - 1) / unit * unit;
+  void* memory = std::aligned_alloc(static_cast<size_t>(unit), static_cast<size_t>(rounded));
+  if (memory != nullptr && huge) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
+  return memory;
+}
+
+}  // namespace
+
+bool IsAligned(const Tensor& tensor) {
+  const auto bytes = static_cast<uintptr_t>(std::min(DTypeBits(tensor.dtype()) / 8, 8));
+  return bytes <= 1 || reinterpret_cast<uintptr_t>(tensor.data()) % bytes == 0;
+}
+
+Frame::Frame(const PreparedPlan& plan)
+    : values(static_cast<size_t>(plan.plan_.num_values)),
+      data(values.size()),
+      flags(values.size()),
+      writer(values.size()),
+      registers(static_cast<size_t>(plan.plan_.num_registers)) {
+  for (const auto& [value, tensor] : plan.constants_) Set(value, tensor, kContiguous | kForeign | kStatic);
+}
+
+Arena::~Arena() {
+  for (const Slot& slot : slots_) std::free(slot.memory);
+  for (void* memory : retired_) std::free(memory);
+}
+
+absl::Status Arena::Resize(int32_t id, int64_t size) {
+  Slot& slot = slots_[static_cast<size_t>(id)];
+  if (size < 0 || size > kMaxBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("memory slot ", id, " of ", size, " bytes"));
+  }
+  if (size > slot.capacity || slot.memory == nullptr) {
+    void* memory = AllocateSlotMemory(size);
+    if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes"));
+    if (slot.memory != nullptr) retired_.push_back(slot.memory);
+    // (Static values lie in slots of static size, which are allocated once: none of them has moved.)
+    generation_ += slot.pinned;
+    slot.memory = memory;
+    slot.capacity = size;
+  }
+  slot.size = size;
+  slot.ready = true;
+  return absl::OkStatus();
+}
+
+absl::Status Arena::DoesNotFit(int32_t id, int64_t offset, int64_t bytes) const {
+  return absl::InternalError(absl::StrCat("a tensor of ", bytes, " bytes at ", offset, " does not fit into slot ", id,
+                                          " of ", slots_[static_cast<size_t>(id)].size, " bytes"));
+}
+
+void Arena::EndCall() {
+  for (Slot& slot : slots_) slot.ready = false;
+  for (void* memory : retired_) std::free(memory);
+  retired_.clear();
+}
+
+int64_t Arena::bytes() const {
+  int64_t bytes = 0;
+  for (const Slot& slot : slots_) bytes += slot.capacity;
+  return bytes;
+}
+
+ExecutionContext::State::State(std::shared_ptr<const PreparedPlan> prepared, ThreadPool* thread_pool, int limit)
+    : plan(std::move(prepared)),
+      pool(thread_pool != nullptr ? thread_pool : &ThreadPool::Global()),
+      arena(plan->plan().slot_bytes.size()),
+      frame(*plan),
+      max_recordings(limit) {
+  buffers.resize(plan->max_buffers_);
+}
+ExecutionContext::State::~State() = default;
+
+}  // namespace tcc

@@ -1,0 +1,61 @@
+// How one call of a compiled model is run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "absl/types/span.h"
+#include "runtime/export.h"
+#include "runtime/tensor.h"
+
+namespace tcc {
+
+class ExecutionContext;
+class PreparedPlan;
+
+// One executed instruction, times of a monotonic clock in nanoseconds.
+struct ProfileEvent {
+  std::string_view name;  // of the launch or library call ("node 'conv1' (Conv)"); valid during the hook
+  std::string_view kind;  // "launch", "library", "loop", ...
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+};
+using ProfileHook = std::function<void(const ProfileEvent&)>;
+
+// What a call needs besides inputs and outputs: memory for temporaries, recorded plans. Without one a call takes a
+// context that is idle, or makes one; with one of its own a caller decides where that memory is held, and until when.
+// One call at a time: a second one fails. May be used for any number of models.
+class TCC_API RunContext {
+ public:
+  RunContext();
+  ~RunContext();
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
+
+  // Bytes of memory for temporaries.
+  int64_t arena_bytes() const;
+
+ private:
+  friend class PlanRunner;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct RunOptions {
+  // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
+  // the output's dtype and extents, any strides. It may overlap inputs, which is how state (a KV cache) is updated in
+  // its place: the call then computes elsewhere and copies at the end, except where the input is donated and not read
+  // any more by then.
+  absl::Span<const Tensor> outputs = {};
+  const ProfileHook* profile = nullptr;
+  // Indices of inputs whose memory the call may use as it likes: what is in it afterwards is not said, and an output of
+  // the same dtype and extents may be returned in it.
+  absl::Span<const int> donated = {};
+  RunContext* context = nullptr;
+  // Of a CUDA target; null for a plan that runs on the host.
+  void* stream = nullptr;
+};
+
+}  // namespace tcc
