@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/include/tcc/tcc.h"
+#include "compiler/package_runner.h"
 #include "compiler/session.h"
 #include "compiler/version.h"
 #include "runtime/status.h"
@@ -103,20 +104,26 @@ absl::StatusOr<Callable> Compile(const absl::StatusOr<Model>& model, const Optio
   return Compile(*model, options);
 }
 
-absl::StatusOr<std::vector<Tensor>> Callable::Run(absl::Span<const Tensor> inputs, const CallOptions& options) const {
+absl::StatusOr<std::vector<Tensor>> Callable::operator()(absl::Span<const Tensor> inputs,
+                                                         const RunOptions& options) const {
   if (state_ == nullptr) return NoModel();
-  RunOptions run;
-  run.outputs = options.outputs;
   std::vector<Tensor> outputs;
-  TCC_RETURN_IF_ERROR(state_->session->Run(inputs, run, &outputs));
+  TCC_RETURN_IF_ERROR(state_->session->Run(inputs, options, &outputs));
   return outputs;
 }
-
-absl::StatusOr<std::vector<Tensor>> Callable::operator()(absl::Span<const Tensor> inputs) const {
-  return Run(inputs, CallOptions());
+absl::StatusOr<std::vector<Tensor>> Callable::operator()(std::initializer_list<Tensor> inputs,
+                                                         const RunOptions& options) const {
+  return (*this)(absl::Span<const Tensor>(inputs.begin(), inputs.size()), options);
 }
-absl::StatusOr<std::vector<Tensor>> Callable::operator()(std::initializer_list<Tensor> inputs) const {
-  return Run(absl::Span<const Tensor>(inputs.begin(), inputs.size()), CallOptions());
+
+absl::Status Callable::Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                           const RunOptions& options) const {
+  if (state_ == nullptr) return NoModel();
+  TCC_RETURN_IF_ERROR(CheckOutputCount(outputs.size(), output_names().size()));
+  RunOptions with_outputs = options;
+  with_outputs.outputs = outputs;
+  std::vector<Tensor> results;
+  return state_->session->Run(inputs, with_outputs, &results);
 }
 
 const std::vector<TensorInfo>& Callable::inputs() const {

@@ -1,5 +1,6 @@
 #include "compiler/package_runner.h"
 
+#include "absl/strings/str_cat.h"
 #include "runtime/run_context.h"
 #include "runtime/status.h"
 
@@ -32,6 +33,11 @@ absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const i
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));
   return status;
+}
+
+absl::Status CheckOutputCount(size_t given, size_t outputs) {
+  if (given == outputs) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there are ", outputs, " outputs, memory was given for ", given));
 }
 
 bool RecordsPlans(const Package& package) {

@@ -36,6 +36,9 @@ class PlanRunner {
 // replay graphs.
 bool RecordsPlans(const Package& package);
 
+// InvalidArgument unless a caller gave memory for as many outputs as there are.
+absl::Status CheckOutputCount(size_t given, size_t outputs);
+
 // The specialisations of one package. Thread-safe.
 class PackageRunner {
  public:

@@ -18,14 +18,25 @@ absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path) {
   return LoadedPackage(std::move(state));
 }
 
-absl::StatusOr<std::vector<Tensor>> LoadedPackage::operator()(absl::Span<const Tensor> inputs) const {
+absl::StatusOr<std::vector<Tensor>> LoadedPackage::operator()(absl::Span<const Tensor> inputs,
+                                                              const RunOptions& options) const {
   std::vector<Tensor> outputs;
-  TCC_RETURN_IF_ERROR(state_->runner->Run(inputs, RunOptions(), &outputs));
+  TCC_RETURN_IF_ERROR(state_->runner->Run(inputs, options, &outputs));
   return outputs;
 }
 
-absl::StatusOr<std::vector<Tensor>> LoadedPackage::operator()(std::initializer_list<Tensor> inputs) const {
-  return (*this)(absl::Span<const Tensor>(inputs.begin(), inputs.size()));
+absl::StatusOr<std::vector<Tensor>> LoadedPackage::operator()(std::initializer_list<Tensor> inputs,
+                                                              const RunOptions& options) const {
+  return (*this)(absl::Span<const Tensor>(inputs.begin(), inputs.size()), options);
+}
+
+absl::Status LoadedPackage::Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                                const RunOptions& options) const {
+  TCC_RETURN_IF_ERROR(CheckOutputCount(outputs.size(), output_names().size()));
+  RunOptions with_outputs = options;
+  with_outputs.outputs = outputs;
+  std::vector<Tensor> results;
+  return state_->runner->Run(inputs, with_outputs, &results);
 }
 
 const std::vector<std::string>& LoadedPackage::input_names() const { return state_->inputs; }

@@ -16,7 +16,7 @@ struct AutotuneOptions {
   std::string store;                  ///< folder of what was measured before; empty: none
   std::vector<int64_t> symbol_values; ///< what the symbols of the inputs are in the call at hand; negative: unknown
   double seconds = 0;                 ///< no kernel is begun later than this; 0: no limit
-  double seconds_per_kernel = 0.5;    ///< of measuring, not counting compilation
+  double seconds_per_kernel = 1;      ///< of measuring, not counting compilation
 };
 
 /// Measures the candidates of every distinct matrix product and convolution of a module of kernels on this machine, and

@@ -1,6 +1,8 @@
 //===- Candidates.cpp - a kernel compiled in several ways, to be run ------===//
 #include "compiler/autotune/Candidates.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -99,6 +101,13 @@ void fillRandom(Tensor &tensor, unsigned seed) {
   const int64_t total = tensor.num_elements() * bytes, stretch = period * bytes;
   for (int64_t at = stretch; at < total; at += stretch)
     std::memcpy(begin + at, begin, static_cast<size_t>(std::min(stretch, total - at)));
+}
+
+/// How often a thread of this process had to leave a processor that it was working on.
+int64_t timesInterrupted() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
 }
 
 // How far sums in another order may differ, relative to the largest element.
@@ -343,14 +352,24 @@ double Candidates::measure(size_t i) {
       }
     });
   };
-  touch(data->sweep.data(), data->sweep.size(), 1);
-  for (Tensor &input : data->inputs)
-    if (input.valid())
-      touch(static_cast<char *>(input.data()), input.bytes(), 0);
-  const auto start = std::chrono::steady_clock::now();
-  if (!run(candidate))
-    return -1;
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // A sample in which another process took a processor away says little: once more, a few times.
+  constexpr int kTries = 4;
+  double best = -1;
+  for (int i = 0; i < kTries; ++i) {
+    touch(data->sweep.data(), data->sweep.size(), 1);
+    for (Tensor &input : data->inputs)
+      if (input.valid())
+        touch(static_cast<char *>(input.data()), input.bytes(), 0);
+    const int64_t interruptions = timesInterrupted();
+    const auto start = std::chrono::steady_clock::now();
+    if (!run(candidate))
+      return -1;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = best < 0 ? seconds : std::min(best, seconds);
+    if (timesInterrupted() == interruptions)
+      break;
+  }
+  return best;
 }
 
 } // namespace tcc::compiler

@@ -3,18 +3,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tcc::compiler {
 
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+/// Whether candidate `a` was faster than `b` in most of the rounds that measured both.
+bool winsMostRounds(const std::vector<double> &a, const std::vector<double> &b) {
+  size_t rounds = std::min(a.size(), b.size()), wins = 0;
+  for (size_t i = 0; i < rounds; ++i)
+    wins += a[i] < b[i];
+  return 2 * wins > rounds;
+}
+
+} // namespace
+
 Choice chooseFastest(int candidates, const std::function<double(int)> &measure, const std::function<double()> &now,
                      const ChooseOptions &options) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
   Choice choice;
   choice.seconds.assign(static_cast<size_t>(candidates), kNone);
-  std::vector<int> running;
-  for (int i = 0; i < candidates; ++i)
-    running.push_back(i);
-  auto secondsOf = [&](int i) -> double & { return choice.seconds[static_cast<size_t>(i)]; };
+  std::vector<std::vector<double>> samples(choice.seconds.size()); // by candidate and round, up to its last
+  std::vector<size_t> running(choice.seconds.size());
+  std::iota(running.begin(), running.end(), size_t{0});
   auto fastest = [&] {
     double best = kNone;
     for (double seconds : choice.seconds)
@@ -27,26 +40,29 @@ Choice chooseFastest(int candidates, const std::function<double(int)> &measure, 
   for (int round = 0; round < options.maxRounds && running.size() > 1; ++round) {
     if (round > 0 && now() - start > options.seconds)
       break;
-    for (int i : running) {
-      double sample = measure(i);
-      secondsOf(i) = sample < 0 ? -1 : std::min(secondsOf(i), sample);
+    for (size_t i : running) {
+      double sample = measure(static_cast<int>(i));
+      samples[i].push_back(sample);
+      choice.seconds[i] = sample < 0 ? -1 : std::min(choice.seconds[i], sample);
     }
     double limit = round + 1 >= options.minRounds ? fastest() * options.hopeless : kNone;
-    running.erase(
-        std::remove_if(running.begin(), running.end(), [&](int i) { return secondsOf(i) < 0 || secondsOf(i) > limit; }),
-        running.end());
+    std::erase_if(running, [&](size_t i) { return choice.seconds[i] < 0 || choice.seconds[i] > limit; });
     std::reverse(running.begin(), running.end());
   }
 
-  const double best = fastest();
-  for (int i = candidates; i-- > 0;)
-    if (secondsOf(i) == best && best != kNone)
-      choice.winner = i;
-  if (candidates > 0 && secondsOf(0) >= 0 && secondsOf(0) != kNone && best > secondsOf(0) * (1 - options.margin))
-    choice.winner = 0;
   for (double &seconds : choice.seconds)
     if (seconds == kNone)
       seconds = -1;
+  double best = candidates > 0 && choice.seconds[0] >= 0 ? choice.seconds[0] * (1 - options.margin) : kNone;
+  for (size_t i = 1; i < choice.seconds.size(); ++i) {
+    const double seconds = choice.seconds[i];
+    if (seconds < 0 || seconds > best || (seconds == best && choice.winner != 0))
+      continue;
+    if (choice.seconds[0] >= 0 && !winsMostRounds(samples[i], samples[0]))
+      continue;
+    best = seconds;
+    choice.winner = static_cast<int>(i);
+  }
   return choice;
 }
 

@@ -9,10 +9,10 @@ namespace tcc::compiler {
 struct ChooseOptions {
   int minRounds = 3;
   int maxRounds = 20;
-  double seconds = 0.5; ///< no round starts later than this
+  double seconds = 1.0; ///< no round starts later than this
   /// Out of the race after minRounds: so much slower than the fastest.
   double hopeless = 1.25;
-  /// Candidate 0, the default, keeps its place unless another is faster by this share.
+  /// Candidate 0, the default, keeps its place unless another is faster by this share, and in most rounds at all.
   double margin = 0.03;
 };
 

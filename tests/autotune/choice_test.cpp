@@ -46,6 +46,18 @@ TEST(Choose, TheDefaultStaysUnlessOthersAreClearlyFaster) {
   EXPECT_EQ((FakeMachine{{1.00e-3, 0.90e-3}}.Run().winner), 1);
 }
 
+// One lucky sample is no reason: the other one must be faster in most rounds.
+TEST(Choose, OneSampleDoesNotDecide) {
+  std::vector<int> calls = {0, 0};
+  double time = 0;
+  const auto lucky_once = [&](int i) {
+    const double sample = i == 1 && calls[1]++ == 2 ? 0.5e-3 : i == 1 ? 1.1e-3 : 1.0e-3;
+    time += sample;
+    return sample;
+  };
+  EXPECT_EQ(chooseFastest(2, lucky_once, [&] { return time; }).winner, 0);
+}
+
 TEST(Choose, FailuresDropOut) {
   FakeMachine machine{{5e-3, -1, 4e-3}};
   const Choice choice = machine.Run();

@@ -374,7 +374,7 @@ TEST(Api, LoadCompileCallExplain) {
   // Memory of the caller.
   float memory[2] = {};
   const Tensor target = Tensor::Wrap(memory, DType::kF32, {2});
-  ASSERT_TRUE(model->Run({Floats({5, 6})}, {.outputs = {&target, 1}}).ok());
+  ASSERT_TRUE(model->Run({Floats({5, 6})}, {target}).ok());
   EXPECT_EQ(memory[1], 12);
 
   EXPECT_EQ(Compile(Load(folder / "none.onnx")).status().code(), absl::StatusCode::kNotFound);

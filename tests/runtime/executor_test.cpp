@@ -311,7 +311,7 @@ TEST(Executor, EmptyViewsMayStartAnywhere) {
   plan.outputs = {1};
   const Operand one = Operand::Imm(1);
   plan.body.instructions = {plan::View{1, 0, {Operand::Imm(0), one}, {Operand::Imm(2), one}, one}};
-  ExecutionContext context(*Prepare(plan));
+  TestContext context(*Prepare(plan));
   const auto outputs = context.Run({*Tensor::Allocate(DType::kF32, {0, 2})});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_EQ((*outputs)[0].dims(), Dims({0, 1}));

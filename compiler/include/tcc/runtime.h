@@ -11,7 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/dlpack.h"
 #include "runtime/export.h"
+#include "runtime/run_options.h"
 #include "runtime/tensor.h"
 
 namespace tcc {
@@ -23,8 +25,13 @@ class TCC_API LoadedPackage {
  public:
   // Inputs in the package's order; optional ones may be invalid, or left out at the end. InvalidArgument where no
   // specialisation in the package takes them.
-  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs) const;
-  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs, const RunOptions& options = {}) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs,
+                                                 const RunOptions& options = {}) const;
+  // The same into memory of the caller: one tensor for each output, of its dtype and extents, with any strides; an
+  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place.
+  absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                   const RunOptions& options = {}) const;
 
   const std::vector<std::string>& input_names() const;
   const std::vector<std::string>& output_names() const;

@@ -16,7 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/dlpack.h"
 #include "runtime/export.h"
+#include "runtime/run_options.h"
 #include "runtime/tensor.h"
 #include "tcc/options.h"
 
@@ -45,13 +47,6 @@ struct TensorInfo {
   TensorType type;                     // dtype kInvalid: not declared
   std::vector<std::string> dim_names;  // "" where an extent has no name
   bool optional = false;
-};
-
-// How one call is run.
-struct CallOptions {
-  // One per output, or none: memory of the caller that receives the output where the tensor is valid. Must have the
-  // output's dtype and extents.
-  absl::Span<const Tensor> outputs;
 };
 
 // A kernel or library call of a compiled graph.
@@ -91,9 +86,13 @@ class TCC_API Callable {
 
   // Inputs in the model's order; optional ones may be invalid, or left out at the end. The outputs are the caller's.
   // InvalidArgument for inputs that do not fit the model.
-  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs) const;
-  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs) const;
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs, const CallOptions& options) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs, const RunOptions& options = {}) const;
+  absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs,
+                                                 const RunOptions& options = {}) const;
+  // The same into memory of the caller: one tensor for each output, of its dtype and extents, with any strides; an
+  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place.
+  absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
+                   const RunOptions& options = {}) const;
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<std::string>& output_names() const;

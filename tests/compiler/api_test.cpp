@@ -1,0 +1,197 @@
+// The public API: modes, memory of the caller, contexts, packages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "compiler/include/tcc/runtime.h"
+#include "compiler/include/tcc/tcc.h"
+#include "tests/onnx_program/models.h"
+#include "tests/runtime/temp_folder.h"
+
+namespace tcc {
+namespace {
+
+using onnx::testing::AddInitializer;
+using onnx::testing::AddNode;
+using onnx::testing::AddValue;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor Random(const Dims& dims, unsigned seed) {
+  Tensor tensor = *Tensor::Allocate(DType::kF32, dims);
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.data_as<float>()[i] = distribution(generator);
+  return tensor;
+}
+Tensor Floats(std::vector<float> values) { return *Tensor::Vector<float>(values).Clone(); }
+std::vector<float> Elements(const Tensor& tensor) {
+  return {tensor.data_as<float>(), tensor.data_as<float>() + tensor.num_elements()};
+}
+
+// y = softmax(x A) A', and z = the rows' sums of it; x[n, 32].
+::onnx::ModelProto Layers() {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "x", {-1, 32});
+  for (const char* name : {"a", "b"}) {
+    const Tensor values = Random({32, 32}, static_cast<unsigned>(name[0]));
+    ::onnx::TensorProto& tensor = AddInitializer(graph, name, Elements(values));
+    tensor.clear_dims();
+    tensor.add_dims(32);
+    tensor.add_dims(32);
+  }
+  AddNode(graph, "MatMul", {"x", "a"}, {"p"});
+  AddNode(graph, "Softmax", {"p"}, {"q"});
+  AddNode(graph, "MatMul", {"q", "b"}, {"y"});
+  AddNode(graph, "ReduceMax", {"y"}, {"z"});
+  AddValue(graph.add_output(), "y", {-1, 32});
+  AddValue(graph.add_output(), "z", {});
+  return model;
+}
+
+// next = state * 2 + x, by way of a product that needs memory of its own.
+::onnx::ModelProto Counter() {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "state", {3});
+  AddValue(graph.add_input(), "x", {3});
+  AddNode(graph, "Add", {"state", "state"}, {"twice"});
+  AddNode(graph, "Add", {"twice", "x"}, {"next"});
+  AddValue(graph.add_output(), "next", {3});
+  return model;
+}
+
+class ApiTest : public ::testing::Test {
+ protected:
+  // The process's cache is opened once, with the first compile.
+  static const TempFolder& Folder() {
+    static const TempFolder folder;
+    return folder;
+  }
+  ApiTest() {
+    ::setenv("TCC_CACHE_DIR", (Folder() / "cache").c_str(), 1);
+    ::setenv("TCC_WORKER", TCC_TEST_WORKER, 1);
+  }
+  static Callable Make(const ::onnx::ModelProto& model, Mode mode) {
+    static int count = 0;
+    const std::string path = Folder() / ("model" + std::to_string(count++) + ".onnx");
+    WriteFile(path, model.SerializeAsString());
+    absl::StatusOr<Callable> callable = Compile(Load(path), {.mode = mode});
+    EXPECT_TRUE(callable.ok()) << callable.status();
+    return callable.ok() ? *callable : Callable();
+  }
+};
+
+TEST_F(ApiTest, ReduceOverheadGivesTheSameBits) {
+  const Callable plain = Make(Layers(), Mode::kDefault), recorded = Make(Layers(), Mode::kReduceOverhead);
+  std::vector<std::pair<std::vector<Tensor>, std::vector<Tensor>>> kept;
+  for (unsigned call = 0; call < 30; ++call) {
+    const Tensor x = Random({call % 3 == 0 ? 40 : 2 + call % 5, 32}, call);
+    const auto expected = plain({x}), actual = recorded({x});
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    kept.emplace_back(*expected, *actual);
+  }
+  // All of them at the end: no later call has written to the outputs of an earlier one.
+  for (const auto& [expected, actual] : kept) {
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(Elements(actual[i]), Elements(expected[i]));
+  }
+}
+
+TEST_F(ApiTest, RecordedPlansInManyThreads) {
+  const Callable plain = Make(Layers(), Mode::kDefault), recorded = Make(Layers(), Mode::kReduceOverhead);
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  constexpr unsigned kThreads = 4, kCalls = 25;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned call = 0; call < kCalls; ++call) {
+        const Tensor x = Random({8 + (call + t) % 2, 32}, 100 * t + call);
+        const auto expected = plain({x}), actual = recorded({x});
+        good += expected.ok() && actual.ok() && Elements((*actual)[0]) == Elements((*expected)[0]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, kThreads * kCalls);
+}
+
+TEST_F(ApiTest, OutputsIntoMemoryOfTheCaller) {
+  for (const Mode mode : {Mode::kDefault, Mode::kReduceOverhead}) {
+    const Callable model = Make(Layers(), mode);
+    const Tensor x = Random({4, 32}, 1);
+    const std::vector<Tensor> expected = *model({x});
+    for (int call = 0; call < 3; ++call) {
+      const Tensor y = *Tensor::Allocate(DType::kF32, {4, 32}), z = *Tensor::Allocate(DType::kF32, expected[1].dims());
+      ASSERT_TRUE(model.Run({x}, {y, z}).ok());
+      EXPECT_EQ(Elements(y), Elements(expected[0]));
+      EXPECT_EQ(Elements(z), Elements(expected[1]));
+      // Only one of them, into every second row.
+      const Tensor wide = Random({8, 32}, 2);
+      const absl::Status status = model.Run({x}, {wide.View({4, 32}, {64, 1}, 0), Tensor()});
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(std::memcmp(wide.data_as<float>() + 64, expected[0].data_as<float>() + 32, 32 * sizeof(float)), 0);
+    }
+    EXPECT_THAT(std::string(model.Run({x}, {expected[0]}).message()), HasSubstr("there are 2 outputs"));
+    EXPECT_FALSE(model.Run({x}, {expected[1], expected[0]}).ok());
+  }
+}
+
+TEST_F(ApiTest, StateIsUpdatedInItsPlace) {
+  for (const Mode mode : {Mode::kDefault, Mode::kReduceOverhead}) {
+    const Callable model = Make(Counter(), mode);
+    const Tensor state = Floats({1, 2, 3}), x = Floats({1, 1, 1});
+    const int donated[] = {0};
+    for (int step = 0; step < 3; ++step) {
+      ASSERT_TRUE(model.Run({state, x}, {state}, {.donated = donated}).ok());
+    }
+    EXPECT_THAT(Elements(state), ElementsAre(15, 23, 31));
+    const int wrong[] = {2};
+    EXPECT_THAT(std::string(model.Run({state, x}, {state}, {.donated = wrong}).message()), HasSubstr("input 2"));
+  }
+}
+
+TEST_F(ApiTest, AContextOfTheCallers) {
+  const Callable model = Make(Layers(), Mode::kReduceOverhead), other = Make(Counter(), Mode::kDefault);
+  RunContext context;
+  EXPECT_EQ(context.arena_bytes(), 0);
+  const Tensor x = Random({4, 32}, 1);
+  const std::vector<Tensor> expected = *model({x});
+  for (int call = 0; call < 3; ++call) {
+    const auto outputs = model({x}, {.context = &context});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_EQ(Elements((*outputs)[0]), Elements(expected[0]));
+    ASSERT_TRUE(other({Floats({1, 2, 3}), Floats({1, 2, 3})}, {.context = &context}).ok());
+  }
+  EXPECT_GT(context.arena_bytes(), 0);
+  // One call at a time: a hook that calls again, with the same context.
+  absl::Status inner;
+  const ProfileHook hook = [&](const ProfileEvent&) { inner = model({x}, {.context = &context}).status(); };
+  EXPECT_TRUE(model({x}, {.profile = &hook, .context = &context}).ok());
+  EXPECT_EQ(inner.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(model({x}, {.context = &context}).ok());
+  int stream = 0;
+  EXPECT_THAT(std::string(model({x}, {.stream = &stream}).status().message()), HasSubstr("stream"));
+}
+
+TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {
+  const Callable model = Make(Layers(), Mode::kReduceOverhead);
+  const Tensor x = Random({4, 32}, 1);
+  const std::vector<Tensor> expected = *model({x});
+  const absl::StatusOr<LoadedPackage> package = LoadPackage(model.Explain().graphs[0].package);
+  ASSERT_TRUE(package.ok()) << package.status();
+  RunContext context;
+  for (int call = 0; call < 3; ++call) {
+    const Tensor y = *Tensor::Allocate(DType::kF32, {4, 32});
+    ASSERT_TRUE(package->Run({x}, {y, Tensor()}, {.context = &context}).ok());
+    EXPECT_EQ(Elements(y), Elements(expected[0]));
+  }
+  EXPECT_FALSE(package->Run({x}, {}).ok());
+}
+
+}  // namespace
+}  // namespace tcc
