@@ -192,7 +192,7 @@ private:
     TCC_ASSIGN_OR_RETURN(int64_t extent, evaluateExpr(check.getExtent().getExprs()[0], {}));
     int64_t given = scalars[check.getIndex()].integer;
     Scalar index;
-    index.integer = given < 0 ? given + extent : given;
+    index.integer = given < 0 && !check.getExact() ? given + extent : given;
     if (index.integer < 0 || index.integer >= extent)
       return absl::OutOfRangeError(absl::StrCat("index ", given, " is out of range for extent ", extent));
     return index;

@@ -65,9 +65,10 @@ def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [Pure]> {
   let summary = "a data-dependent index made safe: negative ones count from the end, what is then outside [0, extent) is reported";
   let description = [{
     Gives `index`, plus `extent` if it is negative, clamped to [0, extent - 1] (0 for an extent of 0). If the clamp changes it, the
-    call fails with an "index out of range" error (TccKernelContext::error). `extent` is one expression over the function's symbols.
+    call fails with an "index out of range" error (TccKernelContext::error), as it does for any index below an extent of 0: the load
+    then needs a mask. With `exact`, negative indices are out of range too. `extent` is one expression over the function's symbols.
   }];
-  let arguments = (ins Index:$index, TCC_Extents:$extent);
+  let arguments = (ins Index:$index, TCC_Extents:$extent, UnitAttr:$exact);
   let results = (outs Index:$value);
   let hasVerifier = 1;
   let assemblyFormat = "$index `below` $extent attr-dict";

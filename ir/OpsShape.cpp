@@ -167,10 +167,11 @@ LogicalResult PadOp::verify() {
   }
   if (tensorType(getX()).getElementType() != getType().getElementType())
     return emitOpError("must keep the element type");
-  if (getMode() == PadMode::Reflect || getMode() == PadMode::Wrap)
+  // Reflection does not go beyond the other end; the other modes need an element to repeat.
+  if (getMode() != PadMode::Constant)
     for (size_t axis = 0; axis < rank; ++axis) {
       auto extent = getConstant(getExtent(getX().getType(), axis));
-      int64_t most = extent ? *extent - (getMode() == PadMode::Reflect ? 1 : 0) : INT64_MAX;
+      int64_t most = !extent ? INT64_MAX : getMode() == PadMode::Reflect ? *extent - 1 : *extent > 0 ? INT64_MAX : 0;
       for (AffineExpr width : {getLow().getExprs()[axis], getHigh().getExprs()[axis]})
         if (auto constant = getConstant(width); constant && *constant > std::max<int64_t>(most, 0))
           return emitOpError() << "pads axis " << axis << " by " << *constant << ", more than its " << *extent
@@ -229,7 +230,17 @@ TCC_INFER(GatherOp, {
   to.append(from.begin() + a.getAxis() + 1, from.end());
   return makeTensorType(to, tensorType(a.getX()).getElementType());
 })
-LogicalResult GatherOp::verify() { return success(); }
+
+// Any index into an axis without elements is out of range.
+static LogicalResult checkNotEmpty(mlir::Operation *op, AffineExpr gathered, llvm::ArrayRef<AffineExpr> indices) {
+  if (getConstant(gathered) == 0 && llvm::all_of(indices, [](AffineExpr e) { return getConstant(e).value_or(0) > 0; }))
+    return op->emitOpError("has indices that are out of range: it reads an axis without elements");
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return checkNotEmpty(*this, getExtent(getX().getType(), getAxis()), getExtents(getIndices().getType()));
+}
 
 TCC_INFER(GatherElementsOp, {
   if (rankOf(a.getX()) != rankOf(a.getIndices())) {
@@ -240,7 +251,15 @@ TCC_INFER(GatherElementsOp, {
     return {};
   return withElementType(tensorType(a.getIndices()), tensorType(a.getX()).getElementType());
 })
-LogicalResult GatherElementsOp::verify() { return success(); }
+LogicalResult GatherElementsOp::verify() {
+  Exprs from = getExtents(getX().getType()), indices = getExtents(getIndices().getType());
+  for (auto [axis, pair] : llvm::enumerate(llvm::zip_equal(from, indices))) {
+    auto most = getConstant(std::get<0>(pair)), count = getConstant(std::get<1>(pair));
+    if (axis != getAxis() && most && count && *count > *most)
+      return emitOpError() << "has " << *count << " indices along axis " << axis << " of " << *most << " elements";
+  }
+  return checkNotEmpty(*this, from[getAxis()], indices);
+}
 
 TCC_INFER(GatherNdOp, {
   Exprs from = getExtents(a.getX().getType());
@@ -256,7 +275,16 @@ TCC_INFER(GatherNdOp, {
   to.append(from.begin() + batch + *tuple, from.end());
   return makeTensorType(to, tensorType(a.getX()).getElementType());
 })
-LogicalResult GatherNdOp::verify() { return success(); }
+LogicalResult GatherNdOp::verify() {
+  Exprs from = getExtents(getX().getType()), indices = getExtents(getIndices().getType());
+  for (uint64_t i = 0; i < getBatchDims(); ++i)
+    if (!maybeEqual(from[i], indices[i]))
+      return emitOpError() << "batch axis " << i << " has different extents in operand and indices";
+  for (int64_t i = 0; i < getConstant(indices.back()).value_or(0); ++i)
+    if (failed(checkNotEmpty(*this, from[getBatchDims() + i], llvm::ArrayRef(indices).drop_back())))
+      return failure();
+  return success();
+}
 
 TCC_INFER(ScatterElementsOp, {
   if (failed(checkAxes(loc, a.getAxis(), rankOf(a.getX()))))
@@ -266,8 +294,9 @@ TCC_INFER(ScatterElementsOp, {
 LogicalResult ScatterElementsOp::verify() {
   if (rankOf(getIndices()) != rankOf(getX()) || rankOf(getUpdates()) != rankOf(getX()))
     return emitOpError("indices and updates must have the rank of the operand");
-  if (getExtents(getIndices().getType()) != getExtents(getUpdates().getType()))
-    return emitOpError("indices and updates must have the same extents");
+  for (auto [index, update] : llvm::zip_equal(getExtents(getIndices().getType()), getExtents(getUpdates().getType())))
+    if (!maybeEqual(index, update))
+      return emitOpError("indices and updates must have the same extents");
   if (tensorType(getUpdates()).getElementType() != tensorType(getX()).getElementType())
     return emitOpError("updates must have the operand's element type");
   return success();

@@ -376,10 +376,14 @@ Value BodyEmitter::boundsCheck(ir::BoundsCheckOp op) {
     zero = splat(zero);
     last = splat(last);
   }
-  Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, zero);
-  Value wrapped = b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, index, extent), index);
+  Value wrapped = index;
+  if (!op.getExact()) {
+    Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, zero);
+    wrapped = b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, index, extent), index);
+  }
   Value clamped = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, wrapped, last), zero);
-  report(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, clamped, wrapped), kTccIndexOutOfRange);
+  // Unsigned, so that negative ones are above every extent, and 0 is not below 0.
+  report(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, wrapped, extent), kTccIndexOutOfRange);
   return clamped;
 }
 

@@ -95,6 +95,8 @@ Walk walkOf(ir::LoadOp load) {
   if (position < 0)
     return Walk::Invariant;
   ArrayRef<AffineExpr> results = load.getMap().getResults();
+  if (results.empty())
+    return Walk::Invariant; // a scalar, whatever the indices of the load before it was simplified
   for (AffineExpr result : results.drop_back())
     if (result.isFunctionOfDim(position)) {
       // (d floordiv c) in an outer axis is constant over most neighbours.

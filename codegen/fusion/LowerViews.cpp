@@ -92,6 +92,15 @@ LoweredValues lowerSlice(ir::SliceOp op, KernelBuilder &kernel) {
 LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
   ir::Exprs from = extentsOf(op.getX());
   auto low = op.getLow().getExprs(), high = op.getHigh().getExprs();
+  ArrayAttr symbols = ir::getSymbols(op);
+  auto atMost = [&](AffineExpr x, AffineExpr y) {
+    return ir::getValueRange(ir::simplifyExtent(y - x), symbols).first >= 0;
+  };
+  // An axis that may have no elements has nothing to repeat: the library kernel tells.
+  for (auto [axis, extent] : llvm::enumerate(from))
+    if (op.getMode() != ir::PadMode::Constant && ir::getRange(extent, symbols).first == 0 &&
+        !(ir::getConstant(low[axis]) == 0 && ir::getConstant(high[axis]) == 0))
+      return failure();
   return lowered(kernel.map(extentsOf(op.getY()), elementOf(op.getY()), [&](Nest &nest) {
     ir::Exprs at, mask;
     llvm::SmallVector<Value> extra;
@@ -111,10 +120,18 @@ LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
         Value value = nest.apply(index), end = nest.apply(last);
         Value zero = nest.b.create<arith::ConstantIndexOp>(nest.loc, 0);
         if (op.getMode() == ir::PadMode::Reflect) {
-          Value mirrored = nest.b.create<arith::SubIOp>(nest.loc, zero, value);
-          value = nest.b.create<arith::MaxSIOp>(nest.loc, value, mirrored);
+          Value below = nest.b.create<arith::CmpIOp>(nest.loc, arith::CmpIPredicate::slt, value, zero);
+          Value above = nest.b.create<arith::CmpIOp>(nest.loc, arith::CmpIPredicate::sgt, value, end);
+          Value fromLow = nest.b.create<arith::SubIOp>(nest.loc, zero, value);
           Value twice = nest.b.create<arith::AddIOp>(nest.loc, end, end);
-          value = nest.b.create<arith::MinSIOp>(nest.loc, value, nest.b.create<arith::SubIOp>(nest.loc, twice, value));
+          Value fromHigh = nest.b.create<arith::SubIOp>(nest.loc, twice, value);
+          value = nest.b.create<arith::SelectOp>(nest.loc, below, fromLow,
+                                                 nest.b.create<arith::SelectOp>(nest.loc, above, fromHigh, value));
+          // Only the run can tell whether the axis is as wide as its reflection.
+          if (!atMost(low[axis], last) || !atMost(high[axis], last))
+            value =
+                nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), value,
+                                                 ir::ExtentsAttr::get(op.getContext(), extent), nest.b.getUnitAttr());
         } else {
           value = nest.b.create<arith::MinSIOp>(nest.loc, nest.b.create<arith::MaxSIOp>(nest.loc, value, zero), end);
         }

@@ -15,9 +15,6 @@ absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t extent, int64_t low, 
   if (size < 0) return OutOfRange("pads ", low, " and ", high, " crop more than extent ", extent, " of axis ", axis);
   // Checked before the list is allocated: a hostile pad must not take memory.
   if (size > (int64_t{1} << 40)) return OutOfRange("axis ", axis, " would have ", size, " elements");
-  if (mode == "reflect" && (low > 0 || high > 0) && (low > extent - 1 || high > extent - 1) && size > 0) {
-    return OutOfRange("reflect pads ", low, " and ", high, " of axis ", axis, " exceed extent - 1 = ", extent - 1);
-  }
   if ((mode == "edge" || mode == "wrap") && extent == 0 && size > 0) {
     return OutOfRange("axis ", axis, " of extent 0 has no element to pad with");
   }
@@ -62,6 +59,12 @@ Results PadTensor(const Tensor& x, const Tensor& fill, Extents low, Extents high
     if (size < 0) {
       return OutOfRange("pads ", low[axis], " and ", high[axis], " crop more than extent ", x.dim(axis), " of axis ",
                         axis);
+    }
+    // Before any memory is taken.
+    if (mode == "reflect" && size > 0 && (low[axis] > 0 || high[axis] > 0) &&
+        std::max(low[axis], high[axis]) >= x.dim(axis)) {
+      return OutOfRange("reflect pads ", low[axis], " and ", high[axis], " of axis ", axis,
+                        " exceed extent - 1 = ", x.dim(axis) - 1);
     }
     dims.push_back(size);
   }

@@ -97,22 +97,23 @@ absl::StatusOr<AxisMap> MapAxis(const Options& options, int64_t in, int64_t out,
   return map;
 }
 
-// Resizes one axis of a float64 tensor.
+// Resizes one axis of a row-major tensor.
+template <typename W>
 absl::StatusOr<Tensor> Apply(const Tensor& x, int axis, const AxisMap& map, int64_t out, double extrapolation) {
   Dims dims = x.dims();
   dims[axis] = out;
-  TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(DType::kF64, dims));
+  TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(x.dtype(), dims));
   const int64_t inner = Product(Extents(dims).subspan(axis + 1)), in = x.dim(axis);
   const int64_t outer = Product(Extents(dims).first(axis));
   for (int64_t o = 0; o < outer; ++o) {
-    const double* xs = x.data_as<double>() + o * in * inner;
-    double* ys = y.data_as<double>() + o * out * inner;
+    const W* xs = x.data_as<W>() + o * in * inner;
+    W* ys = y.data_as<W>() + o * out * inner;
     for (int64_t i = 0; i < out; ++i, ys += inner) {
-      std::fill_n(ys, inner, map.outside[i] ? extrapolation : 0.0);
+      std::fill_n(ys, inner, map.outside[i] ? static_cast<W>(extrapolation) : W{0});
       if (map.outside[i]) continue;
       for (int64_t t = i * map.taps; t < (i + 1) * map.taps; ++t) {
-        const double* row = xs + map.sources[t] * inner;
-        const double weight = map.weights[t];
+        const W* row = xs + map.sources[t] * inner;
+        const W weight = static_cast<W>(map.weights[t]);
         if (weight == 0) continue;
         for (int64_t j = 0; j < inner; ++j) ys[j] += weight * row[j];
       }
@@ -145,9 +146,24 @@ Results Resize(const Call& call) {
       (crop && static_cast<int>(roi.size()) != 2 * rank)) {
     return Invalid("scales, extents and roi must fit the operand's rank ", rank);
   }
-  // Nearest only moves elements, but goes through float64 too: every dtype here but 64-bit integers is exact in it.
+  // The axes one after another, in elements of type W.
+  auto resize_axes = [&]<typename W>(Tensor wide) -> absl::StatusOr<Tensor> {
+    for (int axis = 0; axis < rank; ++axis) {
+      const double start = crop ? roi[axis] : 0, end = crop ? roi[axis + rank] : 1;
+      if (!(scales[axis] > 0)) return Invalid("scale ", scales[axis], " of axis ", axis, " is not positive");
+      if (scales[axis] == 1 && type.dims[axis] == x.dim(axis) && start == 0 && end == 1) continue;
+      TCC_RETURN_IF_ERROR(NumElements(type.dims).status());
+      TCC_ASSIGN_OR_RETURN(const AxisMap map, MapAxis(options, x.dim(axis), type.dims[axis], scales[axis], start, end));
+      TCC_ASSIGN_OR_RETURN(wide, Apply<W>(wide, axis, map, type.dims[axis], extrapolation));
+    }
+    return wide;
+  };
+  // Nearest only moves elements. Through float64 that is exact for every dtype but 64-bit integers.
   if (options.mode == "nearest" && (x.dtype() == DType::kI64 || x.dtype() == DType::kU64)) {
-    return absl::UnimplementedError("64-bit integers are not supported");
+    TCC_ASSIGN_OR_RETURN(const Tensor dense, x.Contiguous());
+    TCC_ASSIGN_OR_RETURN(Tensor y, x.dtype() == DType::kI64 ? resize_axes.template operator()<int64_t>(dense)
+                                                            : resize_axes.template operator()<uint64_t>(dense));
+    return One(std::move(y));
   }
   return Dispatch(Numbers(), x.dtype(), [&]<typename T>() -> Results {
     TCC_ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(DType::kF64, x.dims()));
@@ -157,14 +173,7 @@ Results Resize(const Call& call) {
             static_cast<double>(x.data_as<T>()[runs.offset(0) + i * runs.step(0)]);
       }
     }
-    for (int axis = 0; axis < rank; ++axis) {
-      const double start = crop ? roi[axis] : 0, end = crop ? roi[axis + rank] : 1;
-      if (!(scales[axis] > 0)) return Invalid("scale ", scales[axis], " of axis ", axis, " is not positive");
-      if (scales[axis] == 1 && type.dims[axis] == x.dim(axis) && start == 0 && end == 1) continue;
-      TCC_RETURN_IF_ERROR(NumElements(type.dims).status());
-      TCC_ASSIGN_OR_RETURN(const AxisMap map, MapAxis(options, x.dim(axis), type.dims[axis], scales[axis], start, end));
-      TCC_ASSIGN_OR_RETURN(wide, Apply(wide, axis, map, type.dims[axis], extrapolation));
-    }
+    TCC_ASSIGN_OR_RETURN(wide, resize_axes.template operator()<double>(wide));
     TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(x.dtype(), wide.dims()));
     for (int64_t i = 0; i < y.num_elements(); ++i) {
       const double value = wide.data_as<double>()[i];

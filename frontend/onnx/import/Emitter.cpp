@@ -66,6 +66,15 @@ int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what) const {
   fail(what + " needs a constant extent at axis " + Twine(axis) + "; give the model input static extents");
 }
 
+bool Emitter::dependsOnData(AffineExpr e) const {
+  bool depends = false;
+  e.walk([&](AffineExpr part) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+      depends |= needs && symbol.getPosition() >= needs->inputSymbols;
+  });
+  return depends;
+}
+
 int64_t Emitter::normalizeAxis(int64_t axis, int64_t rank) const {
   if (axis < -rank || axis >= rank)
     fail("axis " + Twine(axis) + " is out of range for rank " + Twine(rank));

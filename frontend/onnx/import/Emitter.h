@@ -71,6 +71,8 @@ public:
   std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) const { return ir::getConstant(extent(v, axis)); }
   /// The extent as a number, or a failure that says what needs it.
   int64_t requireExtent(mlir::Value v, int64_t axis, llvm::StringRef what) const;
+  /// Whether an extent depends on values of tensors, not only on extents of the inputs.
+  bool dependsOnData(mlir::AffineExpr e) const;
   /// A negative axis counts from the end; out of [-rank, rank) is a failure.
   int64_t normalizeAxis(int64_t axis, int64_t rank) const;
   Ints normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank) const;

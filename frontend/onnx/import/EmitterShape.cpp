@@ -103,6 +103,17 @@ Value Emitter::unsqueeze(Value x, ArrayRef<int64_t> axes) {
 
 Value Emitter::squeeze(Value x, ArrayRef<int64_t> axes) {
   Ints sorted = normalizeAxes(axes, rank(x));
+  llvm::sort(sorted);
+  // An extent that only the run finds out: element 2 (n - 1) is the first one for n = 1, and out of range for any
+  // other.
+  for (size_t i = sorted.size(); i-- > 0;)
+    if (AffineExpr n = extent(x, sorted[i]); dependsOnData(n)) {
+      x = gather(x, extentsTensor(ir::simplifyExtent((n - 1) * 2), /*scalar=*/true), sorted[i]);
+      int64_t removed = sorted[i];
+      sorted.erase(sorted.begin() + i);
+      for (int64_t &axis : sorted)
+        axis -= axis > removed ? 1 : 0;
+    }
   Exprs result, from = extents(x);
   for (int64_t i = 0; i < rank(x); ++i) {
     if (!llvm::is_contained(sorted, i)) {

@@ -19,11 +19,14 @@ static void convertScan(NodeBuilder &b, ir::ReduceKind kind) {
     return;
   }
   axis = b.cast(b.reshape(axis, ArrayRef<int64_t>{}), b.i64Type());
+  b.check(b.rank(x) > 0, "needs an input of rank 1 or more");
+  // Looked up in the list of axes: a negative one counts from the end, one that does not exist is an error.
+  axis = b.gather(b.vectorI64(llvm::to_vector(llvm::seq<int64_t>(0, b.rank(x)))), axis, 0);
   Value result = along(0);
-  for (int64_t i = 1; i < b.rank(x); ++i) {
-    auto is = [&](int64_t n) { return b.compare(axis, b.scalarInt(b.i64Type(), n), ir::Predicate::Eq); };
-    result = b.select(b.binary("tcc.or", is(i), is(i - b.rank(x))), along(i), result);
-  }
+  if (b.rank(x) == 1)
+    result = b.select(b.compare(axis, b.scalarInt(b.i64Type(), 0), ir::Predicate::Eq), result, b.like(x, 0));
+  for (int64_t i = 1; i < b.rank(x); ++i)
+    result = b.select(b.compare(axis, b.scalarInt(b.i64Type(), i), ir::Predicate::Eq), along(i), result);
   b.result(result);
 }
 

@@ -19,7 +19,7 @@ void convertCausalConvWithState(NodeBuilder &b) {
       b.emit<ir::ConvOp>({padded, w}, {b.i64s("strides", {1}), b.i64s("padding_low", {0}), b.i64s("padding_high", {0}),
                                        b.i64s("dilations", {1}), b.i64("groups", channels)});
   if (Value bias = b.optionalInput(2))
-    y = b.add(y, perChannel(b, bias, 3));
+    y = addBias(b, y, bias);
   std::string activation = b.stringAttr("activation", "none");
   if (activation == "silu" || activation == "swish")
     y = b.mul(y, b.unary<ir::SigmoidOp>(y));

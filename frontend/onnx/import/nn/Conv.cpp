@@ -32,7 +32,7 @@ static Value convolve(NodeBuilder &b, Value x, Value w, Value fill = {}) {
 void convertConv(NodeBuilder &b) {
   Value y = convolve(b, b.input(0), b.input(1));
   if (Value bias = b.optionalInput(2))
-    y = b.add(y, perChannel(b, bias, b.rank(y)));
+    y = addBias(b, y, bias);
   b.result(y);
 }
 
@@ -64,7 +64,7 @@ void convertQLinearConv(NodeBuilder &b) {
     wZero = perChannel(b, wZero, b.rank(w) + 1);
   Value sum = convolve(b, x, b.sub(w, wZero));
   if (Value bias = b.optionalInput(8))
-    sum = b.add(sum, perChannel(b, bias, b.rank(sum)));
+    sum = addBias(b, sum, bias);
   if (b.rank(wScale) == 1)
     wScale = perChannel(b, wScale, b.rank(sum));
   Value scale = b.div(b.mul(b.cast(scalarOf(b.input(1)), f32), b.cast(wScale, f32)), b.cast(scalarOf(b.input(6)), f32));

@@ -48,7 +48,7 @@ void convertConvTranspose(NodeBuilder &b) {
                                                  b.i64s("output_padding", outputPadding),
                                                  b.i64("groups", b.intAttr("group", 1))});
   if (Value bias = b.optionalInput(2))
-    y = b.add(y, perChannel(b, bias, b.rank(y)));
+    y = addBias(b, y, bias);
   b.result(y);
 }
 

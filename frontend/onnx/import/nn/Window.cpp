@@ -88,6 +88,15 @@ SmallVector<NamedAttribute> windowAttrs(NodeBuilder &b, const Window &w, bool wi
   return attrs;
 }
 
+Value addBias(NodeBuilder &b, Value y, Value bias) {
+  b.check(b.rank(bias) == 1, "the bias must be of rank 1");
+  if (b.extent(bias, 0) != b.extent(y, 1)) {
+    int64_t given = b.requireExtent(bias, 0, "the bias"), wanted = b.requireExtent(y, 1, "the bias");
+    b.check(given == wanted, "there are " + Twine(given) + " biases for " + Twine(wanted) + " channels");
+  }
+  return b.add(y, perChannel(b, bias, b.rank(y)));
+}
+
 Value perChannel(NodeBuilder &b, Value vector, int64_t rank) {
   b.check(b.rank(vector) == 1, "a per-channel operand must be of rank 1");
   Exprs extents(std::max<int64_t>(1, rank - 1), b.expr(1));

@@ -22,5 +22,7 @@ Ints spatialAttr(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t fal
 llvm::SmallVector<mlir::NamedAttribute> windowAttrs(NodeBuilder &b, const Window &window, bool withKernel);
 /// A per-channel vector as [C, 1, ...], to be broadcast over x [N, C, spatial...].
 mlir::Value perChannel(NodeBuilder &b, mlir::Value vector, int64_t rank);
+/// y plus a bias, of which there must be one for each channel (axis 1): a single one is not broadcast.
+mlir::Value addBias(NodeBuilder &b, mlir::Value y, mlir::Value bias);
 
 } // namespace tcc::onnx

@@ -1,6 +1,8 @@
 // https://onnx.ai/onnx/operators/onnx__Slice.html: numpy's slicing with clamping, for constant and symbolic bounds.
 #include "frontend/onnx/import/Conversions.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tcc::onnx {
@@ -96,8 +98,10 @@ static Value dynamicSlice(NodeBuilder &b, Value x, Value starts, Value ends, Arr
 static void sliceWith(NodeBuilder &b, std::optional<Exprs> starts, std::optional<Exprs> ends, Ints axes, Ints steps,
                       Value startsValue, Value endsValue) {
   Value x = b.input(0);
-  for (int64_t step : steps)
+  for (int64_t &step : steps) {
     b.check(step != 0, "a step of 0");
+    step = std::max(step, -std::numeric_limits<int64_t>::max()); // which has a negative
+  }
   if (starts && ends) {
     b.check(starts->size() == axes.size() && ends->size() == axes.size() && steps.size() == axes.size(),
             "starts, ends, axes and steps have different lengths");
