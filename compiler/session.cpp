@@ -377,7 +377,9 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
     return absl::OkStatus();
   };
   event->hit = false;
-  event->key = ArtifactCache::Key({model_key_, SignatureToJson(signature).dump()});
+  std::vector<std::string> key_parts = {model_key_, SignatureToJson(signature).dump()};
+  if (!config_.allow_fallback) key_parts.push_back("no fallback");  // an entry may be of library kernels only
+  event->key = ArtifactCache::Key(key_parts);
   std::shared_ptr<const Package> package;
   if (config_.to_phase != Phase::kPackage) {
     TCC_RETURN_IF_ERROR(build("", ""));

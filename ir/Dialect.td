@@ -128,6 +128,9 @@ def TCC_GridMode : TCC_EnumAttr<TCC_GridModeEnum, "grid_mode">;
 def TCC_GridPaddingEnum : TCC_Enum<"GridPadding", "samples outside the input of grid_sample", [
   I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Border", 1, "border">, I32EnumAttrCase<"Reflection", 2, "reflection">]>;
 def TCC_GridPadding : TCC_EnumAttr<TCC_GridPaddingEnum, "grid_padding">;
+def TCC_MaskedRowsEnum : TCC_Enum<"MaskedRows", "what a row of attention is where its softmax has no value", [
+  I32EnumAttrCase<"Nan", 0, "nan">, I32EnumAttrCase<"Zero", 1, "zero">, I32EnumAttrCase<"Guarded", 2, "guarded">]>;
+def TCC_MaskedRows : TCC_EnumAttr<TCC_MaskedRowsEnum, "masked_rows">;
 
 //===- Traits and op base classes -----------------------------------------===//
 

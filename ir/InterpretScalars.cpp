@@ -269,6 +269,21 @@ int64_t toInteger(double value, unsigned width, bool isUnsigned) {
   return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(whole)) : static_cast<int64_t>(whole);
 }
 
+/// Rounded once, from the integer.
+double fromInteger(int64_t value, unsigned width, bool isUnsigned, mlir::Type type) {
+  DType dtype = getDType(type);
+  double storage = 0;
+  uint64_t bits = zeroExtended(value, width);
+  if (!isUnsigned)
+    StoreInt(&storage, dtype, 0, signExtended(value, width));
+  else if (bits >> 63 == 0)
+    StoreInt(&storage, dtype, 0, static_cast<int64_t>(bits));
+  else // half of it, whose last bit stands for what is cut off
+    StoreInt(&storage, dtype, 0, static_cast<int64_t>(bits >> 1 | (bits & 1)));
+  double number = LoadDouble(&storage, dtype, 0);
+  return isUnsigned && bits >> 63 ? 2 * number : number;
+}
+
 } // namespace
 
 absl::StatusOr<Scalar> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<Scalar> operands) {
@@ -306,10 +321,8 @@ absl::StatusOr<Scalar> evaluateScalar(mlir::Operation *op, llvm::ArrayRef<Scalar
     return result;
   }
   mlir::Type from = op->getNumOperands() ? op->getOperand(0).getType() : mlir::Type();
-  if (name == "arith.sitofp")
-    result.number = roundTo(static_cast<double>(signExtended(operands[0].integer, widthOf(from))), type);
-  else if (name == "arith.uitofp")
-    result.number = roundTo(static_cast<double>(zeroExtended(operands[0].integer, widthOf(from))), type);
+  if (name == "arith.sitofp" || name == "arith.uitofp")
+    result.number = fromInteger(operands[0].integer, widthOf(from), name == "arith.uitofp", type);
   else if (name == "arith.fptosi" || name == "arith.fptoui")
     result.integer = wrap(toInteger(operands[0].number, widthOf(type), name == "arith.fptoui"), widthOf(type));
   else if (name == "arith.bitcast")

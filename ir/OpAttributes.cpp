@@ -95,6 +95,8 @@ absl::Status setAttribute(Attributes &attributes, llvm::StringRef key, mlir::Att
     setEnum(stringifyGridMode(value.getValue()));
   } else if (auto value = llvm::dyn_cast<GridPaddingAttr>(attribute)) {
     setEnum(stringifyGridPadding(value.getValue()));
+  } else if (auto value = llvm::dyn_cast<MaskedRowsAttr>(attribute)) {
+    setEnum(stringifyMaskedRows(value.getValue()));
   } else {
     return absl::InvalidArgumentError("attribute '" + name + "' is of a kind that kernels cannot take");
   }

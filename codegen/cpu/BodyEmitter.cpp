@@ -1,6 +1,7 @@
 //===- BodyEmitter.cpp - bodies of loops, scalar or vector ----------------===//
 #include "codegen/cpu/BodyEmitter.h"
 
+#include "codegen/schedule/RoundOnce.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -460,9 +461,11 @@ Value BodyEmitter::clone(Operation &op) {
   if (llvm::isa<arith::TruncFOp>(op) && isHalf(to)) {
     Value value = operands[0];
     if (from.isF64())
-      value = b.create<arith::TruncFOp>(loc, vectorOf(b.getF32Type(), lanes), value);
+      value = toFloat32ForHalf(b, loc, value);
     return round(value, to);
   }
+  if (to.isBF16() && llvm::isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return round(toFloat32ForHalf(b, loc, operands[0], llvm::isa<arith::UIToFPOp>(op)), to);
   if (llvm::isa<arith::BitcastOp>(op) && (isHalf(from) || isHalf(to))) {
     Value value = isHalf(from) ? toStorage(b, loc, operands[0], from) : operands[0];
     value = b.create<arith::BitcastOp>(loc, vectorOf(to, lanes), value);

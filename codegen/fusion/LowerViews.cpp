@@ -1,5 +1,6 @@
 //===- LowerViews.cpp - ops that only move elements -----------------------===//
 #include "codegen/fusion/Lowering.h"
+#include "codegen/fusion/ScalarOps.h"
 
 using namespace mlir;
 
@@ -184,8 +185,7 @@ LoweredValues lowerIota(ir::IotaOp op, KernelBuilder &kernel) {
     if (!isa<FloatType>(element))
       return nest.b.create<arith::IndexCastOp>(nest.loc, signless(element), index);
     Value integer = nest.b.create<arith::IndexCastOp>(nest.loc, nest.b.getI64Type(), index);
-    Value real = nest.b.create<arith::SIToFPOp>(nest.loc, computeType(element), integer);
-    return fromCompute(nest.b, nest.loc, real, element);
+    return emitScalarCast(nest.b, nest.loc, integer, integer.getType(), element);
   }));
 }
 

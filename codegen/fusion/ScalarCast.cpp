@@ -1,6 +1,7 @@
 //===- ScalarCast.cpp - conversions of scalars ----------------------------===//
 #include "codegen/fusion/KernelBuilder.h"
 #include "codegen/fusion/ScalarOps.h"
+#include "codegen/schedule/RoundOnce.h"
 
 using namespace mlir;
 
@@ -63,12 +64,16 @@ Value emitScalarCast(OpBuilder &b, Location loc, Value scalar, Type from, Type t
   if (toInt)
     return floatToInt(b, loc, scalar, toInt);
   if (fromInt) {
-    // A 64-bit integer into a half float is rounded twice: through float32.
-    Value real = fromInt.isUnsigned() || fromInt.getWidth() == 1
-                     ? b.create<arith::UIToFPOp>(loc, compute, scalar).getResult()
-                     : b.create<arith::SIToFPOp>(loc, compute, scalar).getResult();
+    bool isUnsigned = fromInt.isUnsigned() || fromInt.getWidth() == 1;
+    // Integers that float32 does not hold are beyond float16 anyway.
+    if (to.isBF16())
+      return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar, isUnsigned), to);
+    Value real = isUnsigned ? b.create<arith::UIToFPOp>(loc, compute, scalar).getResult()
+                            : b.create<arith::SIToFPOp>(loc, compute, scalar).getResult();
     return fromCompute(b, loc, real, to);
   }
+  if (scalar.getType().isF64() && compute != to)
+    return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar), to);
   unsigned have = scalar.getType().getIntOrFloatBitWidth(), want = compute.getIntOrFloatBitWidth();
   if (have < want)
     scalar = b.create<arith::ExtFOp>(loc, compute, scalar);

@@ -45,6 +45,7 @@ struct BenchCommand {
     TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
     Session::Config config;
     config.options = std::move(options);
+    config.allow_fallback = compile.allow_fallback();
     config.cache = cache;
     config.progress = TerminalProgress();
     return Session::Open(model, std::move(config));

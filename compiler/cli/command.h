@@ -41,11 +41,13 @@ class CompileFlags {
  public:
   void AddTo(CLI::App& command);
   absl::StatusOr<Options> Parse() const;
+  // Whether library kernels may stand in where no code can be generated.
+  bool allow_fallback() const { return !no_fallback_; }
 
  private:
   std::string mode_ = "default", target_ = "cpu", precision_ = "model", numerics_ = "default";
   std::vector<std::string> dynamic_, external_data_roots_;
-  bool fullgraph_ = false, no_cache_ = false;
+  bool fullgraph_ = false, no_cache_ = false, no_fallback_ = false;
   int recompile_limit_ = 8;
   double timeout_ = 0;
 };

@@ -44,6 +44,7 @@ struct CompileCommand {
       return absl::InvalidArgumentError(absl::StrCat(output, ": is a folder; name the package file"));
     }
     config.options = std::move(options);
+    config.allow_fallback = compile.allow_fallback();
     config.progress = TerminalProgress();
     TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
     TCC_ASSIGN_OR_RETURN(const CallTypes types, inputs.Types(*session));

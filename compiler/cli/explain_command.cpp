@@ -77,6 +77,7 @@ struct ExplainCommand {
     TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
     Session::Config config;
     config.options = std::move(options);
+    config.allow_fallback = compile.allow_fallback();
     config.progress = TerminalProgress();
     TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
     // With inputs the call is run too, for the time that each kernel takes.

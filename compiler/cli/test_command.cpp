@@ -47,8 +47,8 @@ std::string OneLine(absl::string_view text) {
 class FolderTest {
  public:
   FolderTest(const fs::path& folder, const Options& options, Variant variant, const Tolerance& tolerance,
-             bool no_fallback)
-      : folder_(folder), options_(options), variant_(variant), tolerance_(tolerance), no_fallback_(no_fallback) {}
+             bool allow_fallback)
+      : folder_(folder), options_(options), variant_(variant), tolerance_(tolerance), allow_fallback_(allow_fallback) {}
 
   absl::Status Run() {
     const std::string model = folder_ / "model.onnx";
@@ -95,7 +95,7 @@ class FolderTest {
       Session::Config config;
       config.options = options_;
       config.constants = constants;
-      config.allow_fallback = !no_fallback_;
+      config.allow_fallback = allow_fallback_;
       if (variant_ == Variant::kDynamic) MakeDynamic(inputs, constants, &config);
       TCC_ASSIGN_OR_RETURN(*session, Session::Open(model, std::move(config)));
     }
@@ -147,7 +147,7 @@ class FolderTest {
   const Options& options_;
   Variant variant_;
   Tolerance tolerance_;
-  bool no_fallback_;
+  bool allow_fallback_;
   onnx::Interface interface_;
 };
 
@@ -155,7 +155,7 @@ struct TestCommand {
   std::vector<std::string> folders;
   std::string skip_list, shard, variant = "static", filter;
   int threads = 1;
-  bool json = false, no_fallback = false;
+  bool json = false;
   CompileFlags compile;
   Tolerance tolerance{1e-3, 1e-7, 1e-6};  // those of ONNX's own runner; the last: compare.cpp says why
 
@@ -231,7 +231,7 @@ struct TestCommand {
         if (const auto skip = skips.find(name); skip != skips.end()) {
           outcome = {Outcome::kSkip, skip->second};
         } else {
-          const absl::Status status = FolderTest(tests[i], options, kind, tolerance, no_fallback).Run();
+          const absl::Status status = FolderTest(tests[i], options, kind, tolerance, compile.allow_fallback()).Run();
           // A clear refusal is no wrong result.
           if (!status.ok()) {
             outcome = {absl::IsUnimplemented(status) ? Outcome::kSkip : Outcome::kFailed, OneLine(status.message())};
@@ -284,8 +284,6 @@ void AddTestCommand(CLI::App& app, int* exit_code) {
   sub->add_option("--rtol", command->tolerance.rtol, "Relative tolerance");
   sub->add_option("--atol", command->tolerance.atol, "Absolute tolerance");
   command->compile.AddTo(*sub);
-  sub->add_flag("--no-fallback", command->no_fallback,
-                "Fail where no code can be generated, instead of using library kernels");
   sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer("Example: tcc test onnx/backend/test/data/node --skip-list skips.txt");
   sub->callback([command, exit_code] {

@@ -41,7 +41,8 @@ def RecognizeAttentionPass : Pass<"tcc-recognize-attention"> {
   let summary = "softmax(scale * q k^T + mask) v becomes tcc.attention";
   let description = [{
     Scales may stand on q, on k, on both or on the scores. The softmax must be over the last axis, and the scores and the
-    probabilities must have no other use. A guard that replaces NaN probabilities by 0 (rows with every key excluded) is what tcc.attention does by itself.
+    probabilities must have no other use. A guard that replaces NaN probabilities by 0 (rows with every key excluded) becomes
+    `masked_rows = guarded`; without it such rows stay NaN.
   }];
   let dependentDialects = ["::tcc::ir::TCCDialect"];
 }

@@ -110,8 +110,10 @@ struct RecognizeAttention : mlir::OpRewritePattern<MatmulOp> {
     // Below a scale the transpose may stand on either side; the op wants k as [B, H, T, D], and two transposes cancel.
     Value k =
         rewriter.createOrFold<TransposeOp>(op.getLoc(), keyTransposed, rewriter.getDenseI64ArrayAttr({0, 1, 3, 2}));
+    MaskedRows maskedRows = op.getA() != probabilities ? MaskedRows::Guarded : MaskedRows::Nan;
     rewriter.replaceOpWithNewOp<AttentionOp>(op, q, k, op.getB(), mask, rewriter.getF64FloatAttr(scale),
-                                             rewriter.getBoolAttr(false));
+                                             rewriter.getBoolAttr(false),
+                                             MaskedRowsAttr::get(op.getContext(), maskedRows));
     return mlir::success();
   }
 };

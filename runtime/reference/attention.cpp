@@ -13,6 +13,10 @@ Results Attention(const Call& call) {
   TCC_ASSIGN_OR_RETURN(const Tensor v, call.inputs[2].Contiguous());
   TCC_ASSIGN_OR_RETURN(const double scale, call.attributes.Float("scale"));
   TCC_ASSIGN_OR_RETURN(const bool causal, Flag(call, "causal"));
+  const std::string masked_rows = call.attributes.StringOr("masked_rows", "zero");
+  if (masked_rows != "nan" && masked_rows != "zero" && masked_rows != "guarded") {
+    return Invalid("masked_rows '", masked_rows, "' is none of nan, zero, guarded");
+  }
   const int64_t batch = q.dim(0), heads = q.dim(1), rows = q.dim(2), depth = q.dim(3);
   const int64_t kv_heads = k.dim(1), columns = k.dim(2), width = v.dim(3);
   if (k.dim(0) != batch || v.dim(0) != batch || v.dim(1) != kv_heads || v.dim(2) != columns || k.dim(3) != depth ||
@@ -56,16 +60,19 @@ Results Attention(const Call& call) {
           }
           double total = 0;
           std::fill(sums.begin(), sums.end(), 0.0);
-          if (max != -std::numeric_limits<double>::infinity()) {  // else every key is excluded: zeros
+          const bool excluded = max == -std::numeric_limits<double>::infinity();  // every key, or there is none
+          if (!excluded) {
             for (int64_t j = 0; j < visible; ++j) {
               const double p = std::exp(scores[j] - max);
-              if (p == 0) continue;  // an excluded key contributes nothing, whatever its value holds
               total += p;
               for (int64_t d = 0; d < width; ++d) sums[d] += p * vs[j * width + d];
             }
           }
           T* ys = y.data_as<T>() + ((b * heads + h) * rows + i) * width;
-          for (int64_t d = 0; d < width; ++d) ys[d] = static_cast<T>(total == 0 ? 0.0 : sums[d] / total);
+          double none = 0;
+          if (excluded && columns > 0 && masked_rows == "nan") none = std::numeric_limits<double>::quiet_NaN();
+          const bool no_value = excluded || (masked_rows == "guarded" && std::isnan(total));
+          for (int64_t d = 0; d < width; ++d) ys[d] = static_cast<T>(no_value ? none : sums[d] / total);
         }
       }
     }

@@ -14,6 +14,7 @@ struct Shape {
   std::string mask_element = "f32";
   std::string element = "f32";
   bool split = false;  // operands are read as [B, S, H * D]
+  std::string masked_rows = "zero", scale = "0.25";
 };
 
 Case Make(const Shape& shape, bool dynamic) {
@@ -43,8 +44,9 @@ Case Make(const Shape& shape, bool dynamic) {
     operands += ", %a3";
     types += ", " + inputs.back();
   }
-  body += "    %y = tcc.attention " + operands + " {scale = 0.25 : f64, causal = " + (shape.causal ? "true" : "false") +
-          "} : (" + types + ") -> " + ty + "\n";
+  body += "    %y = tcc.attention " + operands + " {scale = " + shape.scale +
+          " : f64, causal = " + (shape.causal ? "true" : "false") + ", masked_rows = #tcc.masked_rows<" +
+          shape.masked_rows + ">} : (" + types + ") -> " + ty + "\n";
   Case test{.text = Kernel(inputs, body, "%y", {ty}, dynamic ? 2 : 0)};
   if (dynamic) test.symbols = {shape.queries, shape.keys};
   return test;
@@ -89,6 +91,17 @@ TEST_F(Attention, Masks) {
   CheckAll({.batch = 2, .queries = 9, .keys = 37, .causal = true, .mask = {"2", "2", "S", "T"}});
   CheckAll({.queries = 9, .keys = 37, .mask = {"1", "2", "S", "1"}});
   CheckAll({.queries = 3, .keys = 2, .mask = {"S", "T"}, .mask_element = "i1"});
+}
+TEST_F(Attention, MaskedRows) {
+  const std::string infinite = "0x7FF0000000000000";  // scores are infinite or NaN
+  for (const char* masked_rows : {"nan", "zero", "guarded"}) {
+    SCOPED_TRACE(masked_rows);
+    CheckAll({.queries = 40, .keys = 3, .causal = true, .masked_rows = masked_rows});
+    CheckAll({.queries = 9, .keys = 2, .mask = {"S", "T"}, .mask_element = "i1", .masked_rows = masked_rows});
+    CheckAll({.queries = 4, .keys = 0, .masked_rows = masked_rows});
+    if (masked_rows != std::string("zero"))
+      CheckAll({.queries = 9, .keys = 37, .masked_rows = masked_rows, .scale = infinite});
+  }
 }
 TEST_F(Attention, StridedOperands) {
   CheckAll({.batch = 2, .heads = 3, .key_heads = 3, .queries = 17, .keys = 19, .split = true});

@@ -271,6 +271,10 @@ void Check(const Case& test) {
         expected = static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(wrapped) << drop) >> drop);
       }
       double allowed = llvm::isa<mlir::FloatType>(element) ? tolerance * top : 0;
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(got[r].values[i])) << "element " << i << " must be NaN\n" << test.text;
+        continue;
+      }
       ASSERT_LE(std::abs(got[r].values[i] - expected), allowed)
           << "result " << r << " element " << i << " of " << want[r].size() << ": got " << got[r].values[i] << ", want "
           << expected << "\n"

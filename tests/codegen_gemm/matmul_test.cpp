@@ -35,6 +35,16 @@ INSTANTIATE_TEST_SUITE_P(Odd, MatmulSizes,
                                            std::tuple(14, 32, 8), std::tuple(15, 33, 9), std::tuple(29, 65, 521),
                                            std::tuple(61, 10, 1100), std::tuple(97, 101, 40)));
 
+// A symbol that the kernel does not read may have no value yet where it runs.
+TEST(Matmul, LaunchesTakeOnlySymbolsTheyRead) {
+  Case test{.text = Plain({"s1", "8"}, {"8", "s3"}, {"s1", "s3"}, "f32", 5), .symbols = {-1, 5, -1, 9, -1}};
+  Check(test);
+  Runner runner(test);
+  ASSERT_TRUE(runner.ok());
+  for (const LaunchSpec& launch : runner.code().launches)
+    for (unsigned symbol : launch.symbols) EXPECT_TRUE(symbol == 1 || symbol == 3) << launch.function << " " << symbol;
+}
+
 TEST(Matmul, ElementTypes) {
   for (std::string element : {"f16", "bf16", "f64", "i32", "i64", "i8", "i16"})
     for (bool constant : {false, true}) {

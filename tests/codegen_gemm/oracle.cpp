@@ -238,11 +238,15 @@ struct Evaluator {
             score[j] = value;
             top = std::max(top, value);
           }
-          for (double& value : score) sum += value = std::isinf(top) ? 0 : std::exp(value - top);
+          const double lowest = -std::numeric_limits<double>::infinity();
+          const bool excluded = std::all_of(score.begin(), score.end(), [&](double value) { return value == lowest; });
+          const bool nan = excluded && t > 0 && op.getMaskedRows() == ir::MaskedRows::Nan;
+          for (double& value : score) sum += value = excluded ? 0 : std::exp(value - top);
+          const bool none = excluded || (std::isnan(sum) && op.getMaskedRows() == ir::MaskedRows::Guarded);
           for (int64_t l = 0; l < dv; ++l) {
             double value = 0;
             for (int64_t j = 0; j < t; ++j) value += score[j] * v.values[(kh * t + j) * dv + l];
-            y.values[((b * heads + h) * s + i) * dv + l] = sum == 0 ? 0 : value / sum;
+            y.values[((b * heads + h) * s + i) * dv + l] = nan ? std::nan("") : none ? 0 : value / sum;
           }
         }
     tensors[op.getY()] = std::move(y);

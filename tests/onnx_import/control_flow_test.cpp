@@ -70,5 +70,27 @@ TEST(Scan, RunsOverSlices) {
   }
 }
 
+// Op set 8: a batch of sequences, an optional input before them.
+TEST(Scan, BatchesOfOpset8) {
+  std::string text =
+      "<ir_version: 3, opset_import: [\"\" : 8]>\nmodel (float[b, 2] s, float[b, n, 2] x) => (float[b, 2] last, "
+      "float[b, n, 2] all) {\n"
+      "last, all = Scan <num_scan_inputs = 1, directions = [DIRECTION], body = body (float[2] a, float[2] e) => "
+      "(float[2] c, float[2] d) {\n"
+      "c = Add (a, e)\nd = Identity (c) }> (, s, x)\n}";
+  for (bool reversed : {false, true})
+    for (bool dynamic : {false, true}) {
+      std::string directed = text;
+      directed.replace(directed.find("DIRECTION"), 9, reversed ? "1" : "0");
+      absl::StatusOr<std::vector<Tensor>> y = run(directed, {count({2, 2}), count({2, 3, 2})}, dynamic);
+      ASSERT_TRUE(y.ok()) << y.status().message();
+      // The sequences are (0,1)(2,3)(4,5) and (6,7)(8,9)(10,11); the states start at (0,1) and (2,3).
+      const std::vector<float> last{6, 10, 26, 30};
+      EXPECT_EQ(std::vector<float>((*y)[0].data_as<float>(), (*y)[0].data_as<float>() + 4), last);
+      ASSERT_EQ((*y)[1].dims(), Dims({2, 3, 2}));
+      EXPECT_EQ((*y)[1].data_as<float>()[6], reversed ? 12 : 8);
+    }
+}
+
 }  // namespace
 }  // namespace tcc::onnx::test

@@ -147,6 +147,31 @@ TEST(Add, BroadcastAtAnAxis) {
          floats({2, 3, 2}, {0, 1, 102, 103, 204, 205, 6, 7, 108, 109, 210, 211}));
 }
 
+// Ratio and mode come with the run: nothing is known while importing.
+TEST(Dropout, TrainsWhenTheRunSaysSo) {
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[n] x, float ratio, int64 train) => (float[n] y, "
+      "float[n] "
+      "kept) {\n"
+      "t = Cast <to = 9> (train)\ny, mask = Dropout <seed = 3> (x, ratio, t)\nkept = Cast <to = 1> (mask)\n}";
+  constexpr int64_t kCount = 4000;
+  const Tensor x = floats({kCount}, std::vector<float>(kCount, 3));
+  auto sums = [&](float ratio, int64_t train) {
+    absl::StatusOr<std::vector<Tensor>> y = run(text, {x, floats({}, {ratio}), ints({}, {train})}, true);
+    EXPECT_TRUE(y.ok()) << y.status().message();
+    int64_t kept = 0;
+    for (int64_t i = 0; y.ok() && i < kCount; ++i) {
+      const float value = (*y)[0].data_as<float>()[i], mask = (*y)[1].data_as<float>()[i];
+      EXPECT_FLOAT_EQ(value, mask == 0 ? 0 : train ? 3 / (1 - ratio) : 3);
+      kept += mask == 1;
+    }
+    return kept;
+  };
+  EXPECT_EQ(sums(0.75F, 0), kCount);
+  EXPECT_EQ(sums(0, 1), kCount);
+  EXPECT_NEAR(static_cast<double>(sums(0.75F, 1)), 0.25 * kCount, 0.04 * kCount);
+}
+
 TEST(Einsum, DiagonalAndContraction) {
   expect(node(12, "float[3, 3] x", "y = Einsum <equation = \"ii->i\"> (x)"), {count({3, 3})}, floats({3}, {0, 4, 8}));
   expect(node(12, "float[2, 3] x, float[3, 2] z", "y = Einsum <equation = \"ij,jk\"> (x, z)"),

@@ -205,6 +205,20 @@ TEST(Attention, MasksAndGroups) {
   ExpectNear(Eval("attention", {q, k, v}, causal), {10, 15, 10, 15}, 1e-5);
   ExpectNear(Eval("attention", {q, k, v, Make<bool>({2, 2}, {0, 1, 0, 0})}, plain), {20, 0, 20, 0}, 1e-5);
   ExpectNear(Eval("attention", {q, k, v, Floats({1, 2}, {0, -kInf})}, plain), {10, 10, 10, 10}, 1e-5);
+  // The second query sees no key; in the last call no probability is a number.
+  const Tensor first = Make<bool>({2, 2}, {0, 1, 0, 0});
+  const Tensor no_numbers = Floats({1, 2, 2, 1}, {0, kInf, 0, kInf});
+  for (const char* rows : {"nan", "zero", "guarded"}) {
+    Attributes a = plain;
+    a.Set("masked_rows", std::string(rows));
+    const double none = rows == std::string("nan") ? kNan : 0, invalid = rows == std::string("guarded") ? 0 : kNan;
+    ExpectNear(Eval("attention", {q, k, v, first}, a), {20, none, 20, none}, 1e-5);
+    ExpectNear(Eval("attention", {no_numbers, k, v}, a), {15, invalid, 15, invalid}, 1e-5);
+    ExpectNear(Eval("attention", {q, Floats({1, 1, 0, 1}, {}), Floats({1, 1, 0, 1}, {})}, a), {0, 0, 0, 0}, 0);
+  }
+  Attributes unknown = plain;
+  unknown.Set("masked_rows", std::string("one"));
+  EXPECT_THAT(ErrorOf("attention", {q, k, v}, unknown), HasSubstr("none of nan, zero, guarded"));
   const double p = 1 / (1 + std::exp(-1.0));
   ExpectNear(Eval("attention", {Floats({1, 1, 1, 1}, {1}), k, v}, plain), {10 * (1 - p) + 20 * p}, 1e-5);
   EXPECT_THAT(

@@ -157,12 +157,21 @@ void Attention::emit(Emit &e, const Frame &frame) const {
     e.loop(e.c(0), tEnd, keyBlock, [&](Value t0) { emitBlock(e, frame, block, t0, tEnd); });
     e.loop(e.c(0), block.rows, 1, [&](Value r) {
       Value sum = e.load(block.sums, r);
-      // Where no key was seen the sum is zero, and so is the result.
-      Value none = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, sum, number(e, 0));
-      Value inverse = e.select(none, number(e, 0), e.b.create<arith::DivFOp>(e.loc, number(e, 1), sum));
+      Value inverse = e.b.create<arith::DivFOp>(e.loc, number(e, 1), sum);
+      // Where no key was seen the sum is zero and the results are too: that makes them NaN. Where there is no key at
+      // all they stay zero.
+      Value zero = op.getMaskedRows() == ir::MaskedRows::Nan
+                       ? e.b.create<arith::CmpIOp>(e.loc, arith::CmpIPredicate::eq, block.T, e.c(0)).getResult()
+                       : e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::OEQ, sum, number(e, 0)).getResult();
+      inverse = e.select(zero, number(e, 0), inverse);
+      Value guarded;
+      if (op.getMaskedRows() == ir::MaskedRows::Guarded)
+        guarded = e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::UNO, sum, sum);
       vectors(e, e.c(width), [&](Value c, Value count) {
         Value value = e.vload(block.out, e.add(e.mul(r, e.c(outStride)), c), lanes());
         value = e.b.create<arith::MulFOp>(e.loc, value, e.splat(inverse, lanes()));
+        if (guarded)
+          value = e.select(guarded, numbers(e, 0), value);
         Point point{{block.b, block.h, e.add(block.s0, r), c}, frame.symbols, 3, lanes(), count,
                     count ? e.maskOf(count, lanes()) : Value()};
         kernel.finish(e, frame, std::move(point), value, identity);

@@ -16,6 +16,19 @@ void Emitter::fail(const Twine &message) const {
   throw ConversionFailure{};
 }
 
+bool Emitter::noteSymbolsOf(AffineExpr extent) const {
+  bool ofInputs = true;
+  extent.walk([&](AffineExpr e) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(e);
+    if (!symbol || !needs)
+      return;
+    ofInputs &= symbol.getPosition() < needs->inputSymbols;
+    if (needs->staticSymbols && symbol.getPosition() < needs->inputSymbols)
+      needs->staticSymbols->insert(symbol.getPosition());
+  });
+  return ofInputs;
+}
+
 void Emitter::noteInputsOf(Value v) const {
   // Everything between the value and the arguments of the function.
   FunctionOpInterface owner = function;
@@ -32,8 +45,12 @@ void Emitter::noteInputsOf(Value v) const {
       continue;
     }
     Operation *op = next.getDefiningOp();
-    if (seen.insert(op).second)
-      llvm::append_range(work, op->getOperands());
+    if (!seen.insert(op).second)
+      continue;
+    llvm::append_range(work, op->getOperands());
+    if (auto extents = dyn_cast<ir::ExtentsOp>(op))
+      for (AffineExpr e : extents.getValue().getExprs())
+        noteSymbolsOf(e);
   }
   // Integers decide shapes; floats do where there is nothing else (scales).
   if (needs && needs->valueInputs)
@@ -52,16 +69,7 @@ Exprs Emitter::exprs(ArrayRef<int64_t> values) const {
 int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what) const {
   if (std::optional<int64_t> n = constantExtent(v, axis))
     return *n;
-  bool ofInputs = true;
-  extent(v, axis).walk([&](AffineExpr e) {
-    auto symbol = dyn_cast<AffineSymbolExpr>(e);
-    if (!symbol || !needs)
-      return;
-    ofInputs &= symbol.getPosition() < needs->inputSymbols;
-    if (needs->staticSymbols && symbol.getPosition() < needs->inputSymbols)
-      needs->staticSymbols->insert(symbol.getPosition());
-  });
-  if (!ofInputs)
+  if (!noteSymbolsOf(extent(v, axis)))
     failUnknown(v, (what + ", the extent of axis " + Twine(axis) + ",").str());
   fail(what + " needs a constant extent at axis " + Twine(axis) + "; give the model input static extents");
 }

@@ -42,8 +42,11 @@ public:
       : builder(builder), loc(loc), function(function) {}
 
   [[noreturn]] void fail(const llvm::Twine &message) const;
-  /// Reports the graph inputs that a value depends on to `needs`: with their values known, the import may succeed.
+  /// Reports the graph inputs that a value depends on to `needs`, and the symbols: with their values known, the import
+  /// may succeed.
   void noteInputsOf(mlir::Value v) const;
+  /// The same for the symbols of an extent. False where it names others than those of the inputs.
+  bool noteSymbolsOf(mlir::AffineExpr extent) const;
   /// Fails because `what` depends on data; the graph inputs it depends on go to `needs`.
   [[noreturn]] void failUnknown(mlir::Value v, llvm::StringRef what) const;
   void check(bool condition, const llvm::Twine &message) const {

@@ -1,5 +1,5 @@
-// https://onnx.ai/onnx/operators/onnx__Scan.html: a loop over slices of its inputs. Op set 8 had a batch axis, which is
-// not supported.
+// https://onnx.ai/onnx/operators/onnx__Scan.html: a loop over slices of its inputs. In op set 8 it ran over a batch of
+// sequences: a loop around the loop.
 #include "frontend/onnx/import/Conversions.h"
 #include "frontend/onnx/import/GraphImporter.h"
 #include "frontend/onnx/import/control/LoopBody.h"
@@ -9,40 +9,21 @@ using namespace mlir;
 
 namespace tcc::onnx {
 
-void convertScanLoop(NodeBuilder &b) {
-  int64_t scanInputs = b.requiredInt("num_scan_inputs");
-  b.check(scanInputs >= 1 && scanInputs <= static_cast<int64_t>(b.numInputs()),
-          "attribute 'num_scan_inputs' is out of range");
-  size_t states = b.numInputs() - scanInputs;
-  b.check(b.numOutputs() >= states, "has fewer outputs than states");
-  size_t scanOutputs = b.numOutputs() - states;
-  auto list = [&](StringRef name, size_t count) {
-    Ints values = b.intsAttr(name).value_or(Ints(count, 0));
-    b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");
-    return values;
-  };
-  Ints inputAxes = list("scan_input_axes", scanInputs), inputDirections = list("scan_input_directions", scanInputs);
-  Ints outputAxes = list("scan_output_axes", scanOutputs),
-       outputDirections = list("scan_output_directions", scanOutputs);
-  Values initial, scanned;
-  for (size_t i = 0; i < states; ++i)
-    initial.push_back(b.input(i));
-  for (int64_t i = 0; i < scanInputs; ++i) {
-    scanned.push_back(b.input(states + i));
-    inputAxes[i] = b.normalizeAxis(inputAxes[i], b.rank(scanned[i]));
-  }
-  Value trips = b.extentsTensor(b.extent(scanned[0], inputAxes[0]), /*scalar=*/true);
+// Final states, then scan outputs along a new first axis. `reversed`: which of `scanned` are read from their end.
+static Values loopOverSlices(NodeBuilder &b, const Values &initial, const Values &scanned, ArrayRef<int64_t> axes,
+                             ArrayRef<int64_t> reversed) {
+  Value trips = b.extentsTensor(b.extent(scanned[0], axes[0]), /*scalar=*/true);
   const ::onnx::GraphProto &body = b.graphAttr("body");
-  Values results = buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
+  return buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
     Emitter emitter(inner, b.loc, b.function);
     std::vector<Item> arguments;
     for (Value v : carried)
       arguments.push_back(Item(v));
     for (auto [i, x] : llvm::enumerate(scanned)) {
       Value at = iteration;
-      if (inputDirections[i])
+      if (reversed[i])
         at = emitter.sub(emitter.sub(trips, iteration), 1.0);
-      arguments.push_back(Item(emitter.gather(x, at, inputAxes[i])));
+      arguments.push_back(Item(emitter.gather(x, at, axes[i])));
     }
     Values yielded{emitter.scalarInt(b.i1Type(), 1)};
     for (const Item &item : b.graph.importSubgraph(body, inner, arguments, b)) {
@@ -51,6 +32,59 @@ void convertScanLoop(NodeBuilder &b) {
     }
     return yielded;
   });
+}
+
+static Ints listAttr(NodeBuilder &b, StringRef name, size_t count) {
+  Ints values = b.intsAttr(name).value_or(Ints(count, 0));
+  b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");
+  return values;
+}
+
+void convertScanBatch(NodeBuilder &b) {
+  b.check(b.numInputs() > 0, "has no inputs");
+  int64_t scanInputs = b.requiredInt("num_scan_inputs"), given = static_cast<int64_t>(b.numInputs()) - 1;
+  b.check(scanInputs >= 1 && scanInputs <= given, "attribute 'num_scan_inputs' is out of range");
+  b.check(!b.has(0), "sequences of different lengths (input 'sequence_lens') are not supported");
+  Ints reversed = listAttr(b, "directions", scanInputs), axes(scanInputs, 0);
+  Values operands;
+  for (int64_t i = 0; i < given; ++i) {
+    operands.push_back(b.input(1 + i));
+    int64_t least = i < given - scanInputs ? 1 : 2;
+    b.check(b.rank(operands[i]) >= least, "input " + Twine(1 + i) + " needs a rank of at least " + Twine(least));
+  }
+  Value batch = b.extentsTensor(b.extent(operands.back(), 0), /*scalar=*/true);
+  Values results = buildLoop(b, batch, {}, {}, [&](OpBuilder &inner, Value iteration, ValueRange) {
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.restoreInsertionPoint(inner.saveInsertionPoint());
+    Values states, scanned, yielded{b.scalarInt(b.i1Type(), 1)};
+    for (auto [i, x] : llvm::enumerate(operands))
+      (static_cast<int64_t>(i) < given - scanInputs ? states : scanned).push_back(b.gather(x, iteration, 0));
+    llvm::append_range(yielded, loopOverSlices(b, states, scanned, axes, reversed));
+    return yielded;
+  });
+  for (size_t i = 0; i < std::min(results.size(), b.numOutputs()); ++i)
+    b.result(i, Item(results[i]));
+}
+
+void convertScanLoop(NodeBuilder &b) {
+  int64_t scanInputs = b.requiredInt("num_scan_inputs");
+  b.check(scanInputs >= 1 && scanInputs <= static_cast<int64_t>(b.numInputs()),
+          "attribute 'num_scan_inputs' is out of range");
+  size_t states = b.numInputs() - scanInputs;
+  b.check(b.numOutputs() >= states, "has fewer outputs than states");
+  size_t scanOutputs = b.numOutputs() - states;
+  Ints inputAxes = listAttr(b, "scan_input_axes", scanInputs),
+       inputDirections = listAttr(b, "scan_input_directions", scanInputs),
+       outputAxes = listAttr(b, "scan_output_axes", scanOutputs),
+       outputDirections = listAttr(b, "scan_output_directions", scanOutputs);
+  Values initial, scanned;
+  for (size_t i = 0; i < states; ++i)
+    initial.push_back(b.input(i));
+  for (int64_t i = 0; i < scanInputs; ++i) {
+    scanned.push_back(b.input(states + i));
+    inputAxes[i] = b.normalizeAxis(inputAxes[i], b.rank(scanned[i]));
+  }
+  Values results = loopOverSlices(b, initial, scanned, inputAxes, inputDirections);
   for (size_t i = 0; i < std::min(results.size(), b.numOutputs()); ++i) {
     Value y = results[i];
     if (i >= states) {
