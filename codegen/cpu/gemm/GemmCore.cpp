@@ -174,9 +174,10 @@ void GemmCore::emitPanel(Emit &e, const Frame &frame, const Block &block, Value 
       return;
     }
     // The smallest form that has enough rows; the rows too many are computed from whatever lies in the packed block.
+    // Each form costs time to compile: for the last panel of an unknown width, of which there is one, few will do.
     SmallVector<int64_t> heights;
     for (int64_t height : {1, 2, 3, 4, 6, 8, 10, 12, 14, 18, 22, 28})
-      if (height < tiles.rows)
+      if (height < tiles.rows && (!tail || constant(n) || height == 1 || height == 4))
         heights.push_back(height);
     heights.push_back(tiles.rows);
     Value rows = e.min(e.c(tiles.rows), e.sub(block.m, e.mul(tile, e.c(tiles.rows))));

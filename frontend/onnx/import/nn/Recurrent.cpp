@@ -1,5 +1,7 @@
-// LSTM, GRU and RNN: library kernels, which take ONNX's operands and attributes as they are.
+// LSTM, GRU and RNN: step by step in generated code, or library kernels, which take ONNX's operands and attributes as
+// they are.
 #include "frontend/onnx/import/Conversions.h"
+#include "frontend/onnx/import/nn/RecurrentSteps.h"
 
 using namespace mlir;
 
@@ -14,6 +16,15 @@ static void convertRecurrent(NodeBuilder &b, StringRef kernel, size_t maxInputs,
   int64_t hidden = b.intAttr("hidden_size", 0), layout = b.intAttr("layout", 0);
   if (hidden == 0)
     hidden = b.requireExtent(recurrence, 2, "the hidden size");
+  RecurrentLayer layer{kernel, hidden, direction == "bidirectional" ? 2 : 1, direction == "reverse", layout != 0};
+  layer.clip = b.floatAttr("clip", 0);
+  layer.inputForget = b.intAttr("input_forget", 0) != 0;
+  layer.linearBeforeReset = b.intAttr("linear_before_reset", 0) != 0;
+  if (Values results = convertToSteps(b, layer); !results.empty()) {
+    for (size_t i = 0; i < std::min(b.numOutputs(), results.size()); ++i)
+      b.result(i, results[i]);
+    return;
+  }
   SmallVector<NamedAttribute> config{b.i64("hidden_size", hidden), b.str("direction", direction),
                                      b.i64("layout", layout)};
   if (std::optional<std::vector<std::string>> activations = b.stringsAttr("activations")) {
