@@ -1,7 +1,12 @@
 #include "compiler/options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -191,6 +196,68 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitNamed(std::string_view 
     return absl::InvalidArgumentError(absl::StrCat("'", View(text), "' is not of the form NAME=VALUE"));
   }
   return std::make_pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+std::string RangeText(const DimSpec& dim) {
+  std::string text = dim.max == std::numeric_limits<int64_t>::max() ? absl::StrCat("at least ", dim.min)
+                                                                    : absl::StrCat("from ", dim.min, " to ", dim.max);
+  if (dim.multiple_of > 1) absl::StrAppend(&text, " and a multiple of ", dim.multiple_of);
+  return text;
+}
+
+namespace {
+
+// The smallest multiple that is at least `least`; beyond int64 there is none.
+std::optional<int64_t> FirstMultiple(int64_t least, int64_t multiple_of) {
+  const int64_t rest = least % multiple_of;
+  int64_t value = least;
+  if (rest != 0 && __builtin_add_overflow(least, multiple_of - rest, &value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+int64_t ExampleExtent(const DimSpec& dim) {
+  const std::optional<int64_t> plain = FirstMultiple(std::max<int64_t>(dim.min, 2), dim.multiple_of);
+  if (plain && *plain <= dim.max) return *plain;
+  return dim.max / dim.multiple_of * dim.multiple_of;
+}
+
+absl::Status UnifyDynamic(std::vector<DynamicSpec>* specs) {
+  std::map<std::string, DimSpec> named;
+  std::set<std::string> inputs;
+  const auto check = [](const DynamicSpec& spec, const DimSpec& dim) -> absl::Status {
+    const std::optional<int64_t> first = FirstMultiple(dim.min, dim.multiple_of);
+    if (first && *first <= dim.max) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("input '", spec.input, "': no extent",
+                                                   dim.name.empty() ? "" : absl::StrCat(" '", dim.name, "'"), " is ",
+                                                   RangeText(dim)));
+  };
+  for (const DynamicSpec& spec : *specs) {
+    if (!inputs.insert(spec.input).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", spec.input, "' is described twice; give all its extents at once"));
+    }
+    for (const DimSpec& dim : spec.dims) {
+      if (dim.kind != DimSpec::Kind::kDynamic) continue;
+      TCC_RETURN_IF_ERROR(check(spec, dim));
+      if (dim.name.empty()) continue;
+      DimSpec& all = named.try_emplace(dim.name, dim).first->second;
+      all.min = std::max(all.min, dim.min);
+      all.max = std::min(all.max, dim.max);
+      const int64_t shared = std::gcd(all.multiple_of, dim.multiple_of);
+      if (__builtin_mul_overflow(all.multiple_of / shared, dim.multiple_of, &all.multiple_of)) {
+        all.multiple_of = std::numeric_limits<int64_t>::max();
+      }
+      TCC_RETURN_IF_ERROR(check(spec, all));
+    }
+  }
+  for (DynamicSpec& spec : *specs) {
+    for (DimSpec& dim : spec.dims) {
+      if (dim.kind == DimSpec::Kind::kDynamic && !dim.name.empty()) dim = named.at(dim.name);
+    }
+  }
+  return absl::OkStatus();
 }
 
 nlohmann::json OptionsToJson(const Options& options) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,6 +42,14 @@ struct InputDescription {
 absl::StatusOr<InputDescription> ParseInputDescription(std::string_view text);
 // `NAME=...` -> name and the rest. A name may contain '=': the last one before a '[' or a dtype counts.
 absl::StatusOr<std::pair<std::string, std::string>> SplitNamed(std::string_view text);
+
+// Extents of one name are one extent: each gets the intersection of what is said of it in all places. InvalidArgument
+// where nothing is left, or an input is described twice.
+absl::Status UnifyDynamic(std::vector<DynamicSpec>* specs);
+// An extent that is as described: the smallest, but 0 and 1 only where there is no other.
+int64_t ExampleExtent(const DimSpec& dim);
+// "at least 3 and a multiple of 2".
+std::string RangeText(const DimSpec& dim);
 
 nlohmann::json OptionsToJson(const Options& options);
 absl::StatusOr<Options> OptionsFromJson(const nlohmann::json& json);

@@ -9,13 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/logs.h"
 #include "compiler/package_runner.h"
 #include "compiler/version.h"
 #include "frontend/onnx/program/Interface.h"
 #include "frontend/onnx/program/Program.h"
 #include "runtime/cpu_features.h"
 #include "runtime/dispatch.h"
+#include "runtime/logs.h"
 #include "runtime/signature_json.h"
 #include "runtime/status.h"
 
@@ -134,7 +134,9 @@ Session::~Session() = default;
 ArtifactCache& Session::cache() const { return config_.cache != nullptr ? *config_.cache : ArtifactCache::Global(); }
 
 absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, Config config) {
+  (void)LogEnabled("guards");  // says what is wrong with $TCC_LOGS before anything else happens
   TCC_RETURN_IF_ERROR(ValidateOptions(config.options));
+  TCC_RETURN_IF_ERROR(UnifyDynamic(&config.options.dynamic));
   std::error_code error;
   // The worker may run elsewhere; the name as given decides which folder external data may lie in.
   std::string absolute = std::filesystem::absolute(path, error).string();
@@ -237,20 +239,32 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
     event->hit = true;
     event->package = package->path();
   } else {
-    TCC_ASSIGN_OR_RETURN(const std::string model_key, ModelKey());
-    if (model_key_.empty() && config_.options.use_cache) {
-      policy_.MarkDynamic(cache().RememberedDynamicExtents(model_key));
-    }
-    model_key_ = model_key;
-    if (policy_.Observe(types) && config_.options.use_cache)
-      cache().RememberDynamicExtents(model_key, policy_.dynamic());
+    TCC_ASSIGN_OR_RETURN(model_key_, ModelKey());
+    const std::map<std::string, std::vector<int64_t>> values = SmallValues(policy_.inputs(), inputs);
     size_t count = 0;
+    if (KeepsPackages() && config_.share_specialisations) {
+      std::string reasons;
+      package = FindKept(cache().ReadNotes(model_key_), types, values, event, &reasons);
+      if (package != nullptr) return Adopt(package, index, event);
+      if (event->reason.empty()) event->reason = reasons;
+      // Decided one after another, so that of many processes that start with different extents one compiles for its
+      // own, and the others for a symbol, together.
+      const CallNotes notes = cache().UpdateNotes(model_key_, [&](CallNotes& kept) {
+        policy_.Recall(kept);
+        policy_.Observe(types);
+        policy_.AddTo(&kept);
+      });
+      count = notes.specialisations.size();
+    } else {
+      if (config_.options.use_cache && config_.share_specialisations) policy_.Recall(cache().ReadNotes(model_key_));
+      policy_.Observe(types);
+    }
     {
       std::shared_lock lock(variants_mutex_);
-      count = variants_.size();
+      count = std::max(count, variants_.size());
     }
-    if (!reason.empty()) {
-      Log("recompiles", absl::StrCat(path_, ": specialisation ", count + 1, ", because of\n", reason));
+    if (!event->reason.empty()) {
+      Log("recompiles", absl::StrCat(path_, ": specialisation ", count + 1, ", because of\n", event->reason));
     }
     const bool general = count >= static_cast<size_t>(config_.options.recompile_limit);
     if (general && !warned_of_limit_) {
@@ -259,7 +273,6 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
           path_, ": has ", count, " specialisations, the recompile limit; compiling the most general one. ",
           "Mark the extents that vary as dynamic (--dynamic), and see TCC_LOGS=recompiles for what varied"));
     }
-    const std::map<std::string, std::vector<int64_t>> values = SmallValues(policy_.inputs(), inputs);
     TCC_ASSIGN_OR_RETURN(Signature signature, policy_.Specialize(types, general));
     absl::StatusOr<std::shared_ptr<const Package>> got = GetPackage(signature, types, values, event);
     if (!got.ok() && general) {
@@ -280,8 +293,47 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
       }
     }
     if (package == nullptr) return std::shared_ptr<Variant>();  // stopped at an earlier phase
+    if (event->reply && !config_.ignore_declared_extents && !policy_.IsAsMarked(package->signature(0))) {
+      Warn(absl::StrCat(
+          "extents marked dynamic are numbers in what was compiled, and other ones will be compiled anew: ",
+          event->reply->narrowed));
+    }
+    if (KeepsPackages() && config_.share_specialisations) {
+      cache().UpdateNotes(model_key_, [&](CallNotes& kept) {
+        if (!kept.Has(event->key)) kept.specialisations.push_back({event->key, package->signature(0)});
+      });
+    }
   }
   return Adopt(package, index, event);
+}
+
+bool Session::KeepsPackages() const {
+  return config_.options.use_cache && config_.to_phase == Phase::kPackage && config_.emit.empty();
+}
+
+std::shared_ptr<const Package> Session::FindKept(const CallNotes& notes, const CallTypes& types,
+                                                 const std::map<std::string, std::vector<int64_t>>& small_values,
+                                                 CompileEvent* event, std::string* reasons) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const CallNotes::Specialisation& one : notes.specialisations) {
+    if (!policy_.IsAsMarked(one.signature)) continue;
+    const absl::Status status = CheckGuards(one.signature, types, small_values);
+    if (!status.ok()) {
+      absl::StrAppend(reasons, reasons->empty() ? "" : "\n", status.message());
+      continue;
+    }
+    std::shared_ptr<const Package> package = cache().Lookup(one.key);
+    if (package == nullptr || package->size() == 0) continue;  // evicted, or damaged
+    // (The notes are a hint, the package decides.)
+    if (!CheckGuards(package->signature(0), types, small_values).ok()) continue;
+    event->hit = true;
+    event->key = one.key;
+    event->package = package->path();
+    event->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    Log("cache", absl::StrCat(path_, ": hit ", event->key, " ", event->seconds, " s"));
+    return package;
+  }
+  return nullptr;
 }
 
 absl::Status Session::PrepareAll() {
@@ -383,7 +435,10 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
   std::shared_ptr<const Package> package;
   if (config_.to_phase != Phase::kPackage) {
     TCC_RETURN_IF_ERROR(build("", ""));
-  } else if (!config_.options.use_cache || !config_.emit.empty()) {
+  } else if (!KeepsPackages() && !config_.package_file.empty()) {
+    TCC_RETURN_IF_ERROR(build(config_.package_file, ""));
+    TCC_ASSIGN_OR_RETURN(package, Package::Open(config_.package_file));
+  } else if (!KeepsPackages()) {
     // For this process only; what is open stays readable.
     std::string pattern = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-XXXXXX.tcc");
     FileDescriptor file(::mkstemps(pattern.data(), 4));

@@ -47,10 +47,15 @@ class Session {
     std::map<std::string, std::string> constants;
     // Extents the model fixes may vary like any other: for tests of dynamic shapes.
     bool ignore_declared_extents = false;
+    // Takes a specialisation that the cache holds and that will do, whatever call it was compiled for, and learns from
+    // calls of other processes. Off: for tests of certain specialisations.
+    bool share_specialisations = true;
     Phase to_phase = Phase::kPackage;
     bool allow_fallback = true;
     std::string verify_inputs;  // see CompileRequest; needs Phase::kCodegen
     std::vector<std::string> emit;
+    // Where a package goes that is not kept in the cache; empty: it lives as long as the session.
+    std::string package_file;
     // Compiles in this process, for debugging; null: through the workers.
     absl::StatusOr<CompileReply> (*compile)(const CompileRequest&, const ProgressFunction&) = nullptr;
   };
@@ -84,6 +89,12 @@ class Session {
   absl::StatusOr<std::shared_ptr<Variant>> Add(absl::Span<const Tensor> inputs);
   absl::StatusOr<std::shared_ptr<Variant>> Obtain(const CallTypes& types, absl::Span<const Tensor> inputs,
                                                   const std::string& reason, CompileEvent* event);
+  // Whether compiled packages stay in the cache, and are looked for there.
+  bool KeepsPackages() const;
+  // A specialisation in the cache that the call satisfies, whoever compiled it; null with why each one is none.
+  std::shared_ptr<const Package> FindKept(const CallNotes& notes, const CallTypes& types,
+                                          const std::map<std::string, std::vector<int64_t>>& small_values,
+                                          CompileEvent* event, std::string* reasons);
   absl::StatusOr<std::shared_ptr<Variant>> Adopt(const std::shared_ptr<const Package>& package, int index,
                                                  CompileEvent* event);
   absl::StatusOr<std::shared_ptr<const Package>> GetPackage(

@@ -1,11 +1,11 @@
 #include "compiler/specialize.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/options.h"
 #include "runtime/status.h"
 
 namespace tcc {
@@ -14,13 +14,6 @@ namespace {
 std::string InputName(const DeclaredInput& input) { return absl::StrCat("input '", input.name, "'"); }
 
 std::string DTypeText(DType dtype) { return std::string(DTypeName(dtype)); }
-
-std::string RangeText(const DimSpec& dim) {
-  std::string text = dim.max == std::numeric_limits<int64_t>::max() ? absl::StrCat("at least ", dim.min)
-                                                                    : absl::StrCat("from ", dim.min, " to ", dim.max);
-  if (dim.multiple_of > 1) absl::StrAppend(&text, " and a multiple of ", dim.multiple_of);
-  return text;
-}
 
 }  // namespace
 
@@ -101,30 +94,40 @@ absl::Status ShapePolicy::CheckCall(CallTypes* types) const {
   return absl::OkStatus();
 }
 
+bool ShapePolicy::Observe(size_t input, const Dims& dims) {
+  const auto first = FirstSeen(input, dims.size());
+  if (first == nullptr) {
+    seen_[input].push_back(dims);
+    return false;
+  }
+  bool changed = false;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if ((*first)[axis] != dims[axis]) changed |= dynamic_.emplace(input, static_cast<int>(axis)).second;
+  }
+  return changed;
+}
+
 bool ShapePolicy::Observe(const CallTypes& types) {
   bool changed = false;
   for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i].dtype == DType::kInvalid) continue;
-    const auto same_rank = std::find_if(seen_[i].begin(), seen_[i].end(), [&](const TensorType& type) {
-      return type.dims.size() == types[i].dims.size();
-    });
-    if (same_rank == seen_[i].end()) {
-      seen_[i].push_back(types[i]);
-      continue;
-    }
-    for (size_t axis = 0; axis < types[i].dims.size(); ++axis) {
-      if (same_rank->dims[axis] != types[i].dims[axis]) {
-        changed |= dynamic_.emplace(i, static_cast<int>(axis)).second;
-      }
-    }
+    if (types[i].dtype != DType::kInvalid) changed |= Observe(i, types[i].dims);
   }
   return changed;
+}
+
+const Dims* ShapePolicy::FirstSeen(size_t input, size_t rank) const {
+  for (const Dims& dims : seen_[input]) {
+    if (dims.size() == rank) return &dims;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool general) const {
   Signature signature;
   // Extents that share a symbol: of one name, or equal now and in the first call seen.
   std::map<std::tuple<std::string, int64_t, int64_t>, int32_t> shared;
+  // Where each name that the user gave came first.
+  std::map<std::string, std::pair<size_t, size_t>> named;
   auto symbol = [&](const std::tuple<std::string, int64_t, int64_t>* key, Symbol described) {
     if (key != nullptr) {
       const auto it = shared.find(*key);
@@ -148,8 +151,7 @@ absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool g
     spec.dtype = type.dtype == DType::kInvalid ? input.dtype : type.dtype;
     spec.absent = type.dtype == DType::kInvalid;
     if (spec.absent) continue;
-    const auto first = std::find_if(seen_[i].begin(), seen_[i].end(),
-                                    [&](const TensorType& seen) { return seen.dims.size() == type.dims.size(); });
+    const Dims* first = FirstSeen(i, type.dims.size());
     for (size_t axis = 0; axis < type.dims.size(); ++axis) {
       const int64_t value = type.dims[axis];
       const bool fixed = input.has_rank && input.dims[axis].value >= 0;
@@ -170,13 +172,22 @@ absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool g
           spec.dims.push_back(Extent::Constant(value));
           continue;
         }
+        if (!user->name.empty()) {
+          const auto [first_of_name, is_new] = named.try_emplace(user->name, std::make_pair(i, axis));
+          const auto [other, other_axis] = first_of_name->second;
+          if (const int64_t before = types[other].dims[other_axis]; before != value) {
+            return absl::InvalidArgumentError(absl::StrCat(
+                InputName(input), " is ", type.ToString(), ", but axis ", axis, " was declared to be '", user->name,
+                "', which is ", before, " (axis ", other_axis, " of ", InputName(inputs_[other]), ")"));
+          }
+        }
         const std::tuple<std::string, int64_t, int64_t> key(absl::StrCat("user:", user->name), 0, 0);
         spec.dims.push_back(symbol(user->name.empty() ? nullptr : &key,
                                    {user->name.empty() ? param : user->name, user->min, user->max, user->multiple_of}));
       } else if (general) {
         spec.dims.push_back(symbol(nullptr, {param, 0, kMaxExtent, 1}));
       } else if (value >= 2 && dynamic_.count({i, static_cast<int>(axis)}) != 0) {
-        const int64_t before = first == seen_[i].end() ? value : first->dims[axis];
+        const int64_t before = first == nullptr ? value : (*first)[axis];
         const std::tuple<std::string, int64_t, int64_t> key(param, value, param.empty() ? before : 0);
         spec.dims.push_back(symbol(&key, {param, 2, kMaxExtent, 1}));
       } else {
@@ -187,18 +198,52 @@ absl::StatusOr<Signature> ShapePolicy::Specialize(const CallTypes& types, bool g
   return signature;
 }
 
-ShapePolicy::DynamicExtents ShapePolicy::dynamic() const {
-  DynamicExtents result;
-  for (const auto& [input, axis] : dynamic_) result[inputs_[input].name].insert(axis);
-  return result;
+void ShapePolicy::Recall(const CallNotes& notes) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (const auto it = notes.dynamic.find(inputs_[i].name); it != notes.dynamic.end()) {
+      for (int axis : it->second) dynamic_.emplace(i, axis);
+    }
+    const auto seen = notes.seen.find(inputs_[i].name);
+    if (seen == notes.seen.end()) continue;
+    for (const Dims& dims : seen->second) Observe(i, dims);
+  }
 }
 
-void ShapePolicy::MarkDynamic(const DynamicExtents& extents) {
+void ShapePolicy::AddTo(CallNotes* notes) const {
+  for (const auto& [input, axis] : dynamic_) notes->dynamic[inputs_[input].name].insert(axis);
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const auto it = extents.find(inputs_[i].name);
-    if (it == extents.end()) continue;
-    for (int axis : it->second) dynamic_.emplace(i, axis);
+    for (const Dims& dims : seen_[i]) {
+      std::vector<Dims>& list = notes->seen[inputs_[i].name];
+      const auto same_rank = [&](const Dims& other) { return other.size() == dims.size(); };
+      if (std::none_of(list.begin(), list.end(), same_rank)) list.push_back(dims);
+    }
   }
+}
+
+bool ShapePolicy::IsAsMarked(const Signature& signature) const {
+  if (signature.inputs.size() != inputs_.size()) return false;
+  std::map<int32_t, const DimSpec*> marks;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const std::vector<Extent>& dims = signature.inputs[i].dims;
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const DimSpec* user = UserDim(i, axis);
+      const Extent& extent = dims[axis];
+      if (user == nullptr || user->kind == DimSpec::Kind::kAutomatic) continue;
+      if (user->kind == DimSpec::Kind::kStatic || user->min == user->max) {
+        const int64_t value = user->kind == DimSpec::Kind::kStatic ? user->value : user->min;
+        if (extent.symbol >= 0 || extent.value != value) return false;
+        continue;
+      }
+      if (extent.symbol < 0) return false;
+      const Symbol& symbol = signature.symbols[static_cast<size_t>(extent.symbol)];
+      if (symbol.min > user->min || symbol.max < user->max || user->multiple_of % symbol.multiple_of != 0) return false;
+      // Extents that the user did not say to be equal must not have to be.
+      const DimSpec*& mark = marks[extent.symbol];
+      if (mark != nullptr && (mark->name.empty() || mark->name != user->name)) return false;
+      mark = user;
+    }
+  }
+  return true;
 }
 
 void FixSymbols(const std::map<int32_t, int64_t>& values, Signature* signature) {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "compiler/include/tcc/options.h"
+#include "runtime/cache_notes.h"
 #include "runtime/signature.h"
 #include "runtime/tensor.h"
 
@@ -52,19 +53,24 @@ class ShapePolicy {
   // its own, 0 and 1 included.
   absl::StatusOr<Signature> Specialize(const CallTypes& types, bool general = false) const;
 
-  // Axes that turned out to vary, by input name: to be remembered by the cache.
-  using DynamicExtents = std::map<std::string, std::set<int>>;
-  DynamicExtents dynamic() const;
-  void MarkDynamic(const DynamicExtents& extents);
+  // What other processes saw, as if it had been observed here first; and what was seen here, for them.
+  void Recall(const CallNotes& notes);
+  void AddTo(CallNotes* notes) const;
+
+  // Whether a specialisation of this model is as general as the user asked for: what was marked dynamic is a symbol of
+  // no smaller range, what was said to be a number is that number.
+  bool IsAsMarked(const Signature& signature) const;
 
   const std::vector<DeclaredInput>& inputs() const { return inputs_; }
 
  private:
   const DimSpec* UserDim(size_t input, size_t axis) const;
+  bool Observe(size_t input, const Dims& dims);
+  const Dims* FirstSeen(size_t input, size_t rank) const;
 
   std::vector<DeclaredInput> inputs_;
   std::vector<DynamicSpec> user_;
-  std::vector<std::vector<CallTypes::value_type>> seen_;  // by input: the first type of each rank
+  std::vector<std::vector<Dims>> seen_;  // by input: the first extents of each rank
   std::set<std::pair<size_t, int>> dynamic_;
 };
 

@@ -5,7 +5,7 @@
 //   v1/locks/KEY.lock      one writer per key; a dead holder's lock is released by the kernel
 //   v1/files/...           content hashes of model files, by their identity
 //   v1/tuning/HASH.json    which schedule of a kernel is the fastest on a processor, as measured
-//   v1/notes/...           which extents of a model turned out to vary
+//   v1/notes/...           how a model was called, and what it was compiled for (cache_notes.h)
 //
 // All failures of the cache itself are warnings: without it everything works, more slowly. Thread-safe, and safe to use
 // from many processes.
@@ -24,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/cache_notes.h"
 #include "runtime/file_util.h"
 #include "runtime/package.h"
 
@@ -82,11 +83,12 @@ class ArtifactCache {
   // is read.
   std::optional<std::string> RememberedModelHash(const std::string& path);
 
-  // Axes of inputs, by name, that varied from call to call: compiled as symbols from the start in later processes.
-  using DynamicExtents = std::map<std::string, std::set<int>>;
-  DynamicExtents RememberedDynamicExtents(const std::string& model_key);
-  // Adds to what is remembered.
-  void RememberDynamicExtents(const std::string& model_key, const DynamicExtents& extents);
+  // How the model was called so far, by all processes. Empty where nothing is known, or the record is damaged.
+  CallNotes ReadNotes(const std::string& model_key);
+  // Reads the notes, without specialisations that are no longer in the cache, lets `change` add to them, and writes
+  // them if they differ: one process and thread at a time. `change` runs once, also where nothing can be kept. Returns
+  // the notes as they are now.
+  CallNotes UpdateNotes(const std::string& model_key, const std::function<void(CallNotes&)>& change);
 
   // For `tcc cache`.
   struct Stats {
@@ -121,6 +123,7 @@ class ArtifactCache {
   void WarnOnce(const std::string& topic, const std::string& message);
   // Held until the descriptor closes; an invalid one where locks do not work.
   FileDescriptor LockKey(const std::string& key);
+  std::string NotesPath(const std::string& model_key) const;
   absl::StatusOr<std::shared_ptr<const Package>> BuildPrivately(const Build& build);
   absl::StatusOr<int> Evict(int64_t max_bytes, const std::string& keep);
   absl::StatusOr<std::string> HashFile(const std::string& path, struct stat* identity, bool* settled);

@@ -114,32 +114,4 @@ std::optional<std::string> ArtifactCache::RememberedModelHash(const std::string&
   return hash;
 }
 
-ArtifactCache::DynamicExtents ArtifactCache::RememberedDynamicExtents(const std::string& model_key) {
-  DynamicExtents extents;
-  if (!readable_) return extents;
-  const Json json = ReadJson(absl::StrCat(root_, "/notes/", Hash128(model_key), ".json"));
-  if (!json.is_object()) return extents;
-  JsonReader reader;
-  for (const auto& [name, axes] : json.items()) {
-    for (const int64_t axis : reader.AsList(axes, [&](const Json& axis) { return reader.AsInt(axis, 0, 63); })) {
-      extents[name].insert(static_cast<int>(axis));
-    }
-  }
-  return reader.ok() ? extents : DynamicExtents();
-}
-
-void ArtifactCache::RememberDynamicExtents(const std::string& model_key, const DynamicExtents& extents) {
-  if (!writable_) return;
-  const std::string name = Hash128(model_key);
-  const FileDescriptor lock = LockKey(absl::StrCat("note-", name));
-  DynamicExtents merged = RememberedDynamicExtents(model_key);
-  const DynamicExtents before = merged;
-  for (const auto& [input, axes] : extents) merged[input].insert(axes.begin(), axes.end());
-  if (merged == before) return;
-  const std::string text = Json(merged).dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (const auto status = WriteFileAtomically(absl::StrCat(root_, "/notes/", name, ".json"), text); !status.ok()) {
-    WarnOnce("write", std::string(status.message()));
-  }
-}
-
 }  // namespace tcc

@@ -36,18 +36,43 @@ class Checker {
   }
 
   absl::Status Input(const InputSpec& spec, const Tensor& tensor) {
-    if (!tensor.valid()) {
+    TCC_RETURN_IF_ERROR(Type(spec, {tensor.dtype(), tensor.dims()}));
+    return spec.values && tensor.valid() ? Values(spec, tensor) : absl::OkStatus();
+  }
+
+  // What is known of an input: a reference, since each call is checked.
+  struct Given {
+    DType dtype;
+    const Dims& dims;
+    std::string ToString() const { return TensorType{dtype, dims}.ToString(); }
+  };
+  absl::Status Type(const InputSpec& spec, const Given& given) {
+    if (given.dtype == DType::kInvalid) {
       if (spec.absent) return absl::OkStatus();
       return Error(spec, absl::StrCat("expected ", SpecText(signature_, spec), ", but it was left out"));
     }
     if (spec.absent) {
-      return Error(spec, absl::StrCat("this specialisation expects it left out, got ", tensor.type().ToString()));
+      return Error(spec, absl::StrCat("this specialisation expects it left out, got ", given.ToString()));
     }
-    if (tensor.dtype() != spec.dtype || tensor.dims().size() != spec.dims.size()) {
-      return Error(spec, absl::StrCat("expected ", SpecText(signature_, spec), ", got ", tensor.type().ToString()));
+    if (given.dtype != spec.dtype || given.dims.size() != spec.dims.size()) {
+      return Error(spec, absl::StrCat("expected ", SpecText(signature_, spec), ", got ", given.ToString()));
     }
-    for (size_t axis = 0; axis < spec.dims.size(); ++axis) TCC_RETURN_IF_ERROR(Axis(spec, tensor, axis));
-    return spec.values ? Values(spec, tensor) : absl::OkStatus();
+    for (size_t axis = 0; axis < spec.dims.size(); ++axis) TCC_RETURN_IF_ERROR(Axis(spec, given, axis));
+    return absl::OkStatus();
+  }
+
+  absl::Status Values(const InputSpec& spec, absl::Span<const int64_t> values) const {
+    const std::vector<int64_t>& expected = *spec.values;
+    if (values.size() != expected.size()) {
+      return Error(spec, absl::StrCat("expected ", expected.size(), " values, got ", values.size()));
+    }
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (values[i] != expected[i]) {
+        return Error(spec, absl::StrCat("element ", i, " expected ", expected[i],
+                                        " (the model is specialised on it), got ", values[i]));
+      }
+    }
+    return absl::OkStatus();
   }
 
   absl::Status AllBound() const {
@@ -64,12 +89,12 @@ class Checker {
     return absl::InvalidArgumentError(absl::StrCat("input '", spec.name, "': ", what));
   }
 
-  absl::Status Axis(const InputSpec& spec, const Tensor& tensor, size_t axis) {
+  absl::Status Axis(const InputSpec& spec, const Given& given, size_t axis) {
     const Extent& extent = spec.dims[axis];
-    const int64_t actual = tensor.dims()[axis];
+    const int64_t actual = given.dims[axis];
     const auto at_axis = [&](absl::string_view expected) {
       return Error(spec, absl::StrCat("axis ", axis, " expected ", expected, ", got ", actual, " (",
-                                      SpecText(signature_, spec), " against ", tensor.type().ToString(), ")"));
+                                      SpecText(signature_, spec), " against ", given.ToString(), ")"));
     };
     if (extent.symbol < 0) {
       if (actual != extent.value) return at_axis(absl::StrCat(extent.value));
@@ -92,23 +117,14 @@ class Checker {
   }
 
   absl::Status Values(const InputSpec& spec, const Tensor& tensor) const {
-    const std::vector<int64_t>& expected = *spec.values;
     if (!IsInteger(spec.dtype) && spec.dtype != DType::kBool) {
       return absl::InternalError("only integer and bool inputs can be specialised on their values");
     }
     if (tensor.device() != Device{}) return Error(spec, "values that the model is specialised on must be on the host");
     TCC_ASSIGN_OR_RETURN(const Tensor flat, tensor.Contiguous());
-    if (static_cast<size_t>(flat.num_elements()) != expected.size()) {
-      return Error(spec, absl::StrCat("expected ", expected.size(), " values, got ", flat.num_elements()));
-    }
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const int64_t value = LoadInt(flat.data(), spec.dtype, static_cast<int64_t>(i));
-      if (value != expected[i]) {
-        return Error(spec, absl::StrCat("element ", i, " expected ", expected[i],
-                                        " (the model is specialised on it), got ", value));
-      }
-    }
-    return absl::OkStatus();
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < flat.num_elements(); ++i) values.push_back(LoadInt(flat.data(), spec.dtype, i));
+    return Values(spec, values);
   }
 
   const Signature& signature_;
@@ -125,6 +141,28 @@ absl::Status CheckGuards(const Signature& signature, absl::Span<const Tensor> in
   }
   Checker checker(signature, symbols);
   for (size_t i = 0; i < inputs.size(); ++i) TCC_RETURN_IF_ERROR(checker.Input(signature.inputs[i], inputs[i]));
+  return checker.AllBound();
+}
+
+absl::Status CheckGuards(const Signature& signature, absl::Span<const TensorType> types,
+                         const std::map<std::string, std::vector<int64_t>>& values) {
+  if (types.size() != signature.inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected ", signature.inputs.size(), " inputs, got ", types.size()));
+  }
+  std::vector<int64_t> symbols;
+  Checker checker(signature, &symbols);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const InputSpec& spec = signature.inputs[i];
+    TCC_RETURN_IF_ERROR(checker.Type(spec, {types[i].dtype, types[i].dims}));
+    if (!spec.values || spec.absent) continue;
+    const auto known = values.find(spec.name);
+    if (known == values.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", spec.name, "': its values are specialised on, and not known"));
+    }
+    TCC_RETURN_IF_ERROR(checker.Values(spec, known->second));
+  }
   return checker.AllBound();
 }
 

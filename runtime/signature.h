@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,5 +59,8 @@ struct Signature {
 // Checks the guards in order. On success `symbols` holds the value of each symbol (bound by its first occurrence among
 // the inputs). Otherwise an InvalidArgument error that names the input, the axis, what was expected and what came.
 absl::Status CheckGuards(const Signature& signature, absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols);
+// The same before there are tensors: types (an invalid dtype is an absent input), and elements of inputs by name.
+absl::Status CheckGuards(const Signature& signature, absl::Span<const TensorType> types,
+                         const std::map<std::string, std::vector<int64_t>>& values);
 
 }  // namespace tcc

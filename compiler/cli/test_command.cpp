@@ -96,6 +96,7 @@ class FolderTest {
       config.options = options_;
       config.constants = constants;
       config.allow_fallback = allow_fallback_;
+      config.share_specialisations = false;
       if (variant_ == Variant::kDynamic) MakeDynamic(inputs, constants, &config);
       TCC_ASSIGN_OR_RETURN(*session, Session::Open(model, std::move(config)));
     }

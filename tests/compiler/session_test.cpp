@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -104,6 +106,82 @@ TEST_F(SessionTest, SecondExtentCompilesASymbolAndIsRemembered) {
   ASSERT_EQ(session->events().size(), 1u);
   EXPECT_TRUE(session->events()[0].hit);
   EXPECT_EQ(session->events()[0].signature.symbols.size(), 1u);
+}
+
+// Each session is what a process of its own would be: nothing is shared but the folder of the cache.
+TEST_F(SessionTest, ProcessesLearnFromEachOther) {
+  const std::string path = Write(DoubleModel());
+  int compilations = 0;
+  const auto call = [&](size_t size, Options options = {}) {
+    cache_ = MakeCache();
+    const auto session = *Session::Open(path, Config(std::move(options)));
+    const auto outputs = Run(*session, {Floats(std::vector<float>(size, 1.5f))});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    EXPECT_EQ(Elements((*outputs)[0]), std::vector<float>(size, 3));
+    ASSERT_EQ(session->events().size(), 1u);
+    compilations += !session->events()[0].hit;
+  };
+  for (const size_t size : {320, 480, 500, 333}) call(size);
+  EXPECT_EQ(compilations, 2);
+  for (const size_t size : {7, 320}) call(size);
+  EXPECT_EQ(compilations, 2);
+  // What the user asks for is not less than he gets.
+  Options options;
+  options.dynamic = {{"x", {{DimSpec::Kind::kDynamic, 0, "n", 1, 400, 1}}}};
+  call(320, options);
+  EXPECT_EQ(compilations, 3);
+  call(1);  // within the range just compiled
+  EXPECT_EQ(compilations, 3);
+  options.dynamic[0].dims[0] = {DimSpec::Kind::kStatic, 33, "", 0, kMaxExtent, 1};
+  call(33, options);
+  EXPECT_EQ(compilations, 4);
+  // Without its notes the cache knows packages by their keys alone.
+  for (const auto& item : std::filesystem::directory_iterator(folder_ / "cache/v1/notes")) WriteFile(item.path(), "{");
+  call(320);
+  EXPECT_EQ(compilations, 4);
+  call(321);
+  EXPECT_EQ(compilations, 4);
+  // A package that is gone is compiled again.
+  for (const auto& item : std::filesystem::directory_iterator(folder_ / "cache/v1/packages")) {
+    std::filesystem::remove(item.path());
+  }
+  call(321);
+  EXPECT_EQ(compilations, 5);
+  call(322);
+  EXPECT_EQ(compilations, 5);
+}
+
+// With different extents at once: the first compiles for its own, the others one symbol together.
+TEST_F(SessionTest, ProcessesThatStartTogetherCompileTwice) {
+  const std::string path = Write(DoubleModel());
+  std::vector<pid_t> children;
+  for (size_t size = 4; size < 10; ++size) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto session = Session::Open(path, Config());
+      const bool good = session.ok() && Run(**session, {Floats(std::vector<float>(size, 1))}).ok();
+      ::_exit(!good ? 100 : !(*session)->events()[0].hit);
+    }
+    children.push_back(child);
+  }
+  int compilations = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    compilations += WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+  }
+  EXPECT_EQ(compilations, 2);
+}
+
+TEST_F(SessionTest, PrepareFindsWhatIsKept) {
+  const std::string path = Write(DoubleModel());
+  for (const int64_t size : {320, 480})
+    ASSERT_FALSE((*Session::Open(path, Config()))->Prepare({{DType::kF32, {size}}})->hit);
+  const auto event = (*Session::Open(path, Config()))->Prepare({{DType::kF32, {11}}});
+  ASSERT_TRUE(event.ok()) << event.status();
+  EXPECT_TRUE(event->hit);
+  EXPECT_TRUE(std::filesystem::exists(event->package));
+  EXPECT_EQ(event->signature.symbols.size(), 1u);
 }
 
 TEST_F(SessionTest, PastTheLimitTheGeneralFormRuns) {

@@ -43,13 +43,63 @@ TEST(Specialize, StaticFirstThenDynamic) {
   EXPECT_EQ(Call(policy, {F32({5, 3})}), "s0,3");
   EXPECT_EQ(Call(policy, {F32({1, 3})}), "1,3");  // 0 and 1 stay special
   EXPECT_EQ(Call(policy, {F32({0, 3})}), "0,3");
-  EXPECT_EQ(policy.dynamic(), (ShapePolicy::DynamicExtents{{"x", {0}}}));
+  CallNotes notes;
+  policy.AddTo(&notes);
+  EXPECT_EQ(notes.dynamic, (CallNotes::Axes{{"x", {0}}}));
+  EXPECT_EQ(notes.seen, (std::map<std::string, std::vector<Dims>>{{"x", {{4, 3}}}}));
 }
 
 TEST(Specialize, RememberedExtentsAreSymbolsAtOnce) {
   ShapePolicy policy({Input("x", {{-1, "batch"}, {-1, ""}})}, {});
-  policy.MarkDynamic({{"x", {0}}, {"gone", {3}}});
+  CallNotes notes;
+  notes.dynamic = {{"x", {0}}, {"gone", {3}}};
+  policy.Recall(notes);
   EXPECT_EQ(Call(policy, {F32({4, 3})}), "batch,3");
+}
+
+TEST(Specialize, CallsOfOtherProcessesCount) {
+  ShapePolicy first({Input("x", {{-1, ""}, {-1, ""}})}, {}), second = first, third = first;
+  CallNotes notes;
+  EXPECT_EQ(Call(first, {F32({4, 3})}), "4,3");
+  first.AddTo(&notes);
+  second.Recall(notes);
+  EXPECT_EQ(Call(second, {F32({5, 3})}), "s0,3");
+  second.AddTo(&notes);
+  third.Recall(notes);
+  EXPECT_EQ(Call(third, {F32({6, 3})}), "s0,3");
+  third.AddTo(&notes);
+  EXPECT_EQ(notes.dynamic, (CallNotes::Axes{{"x", {0}}}));
+  EXPECT_EQ(notes.seen, (std::map<std::string, std::vector<Dims>>{{"x", {{4, 3}}}}));
+}
+
+// Which of the specialisations that exist do for a user who marked extents.
+TEST(Specialize, MarksDecideWhichSpecialisationsWillDo) {
+  const auto will_do = [](std::vector<DimSpec> marks, std::vector<Extent> dims, std::vector<Symbol> symbols = {}) {
+    Signature signature;
+    signature.symbols = std::move(symbols);
+    InputSpec& input = signature.inputs.emplace_back();
+    input.name = "x";
+    input.dtype = DType::kF32;
+    input.dims = std::move(dims);
+    return ShapePolicy({Input("x", {{-1, ""}, {-1, ""}})}, {{"x", std::move(marks)}}).IsAsMarked(signature);
+  };
+  const DimSpec any, two{DimSpec::Kind::kStatic, 2, "", 0, kMaxExtent, 1},
+      range{DimSpec::Kind::kDynamic, 0, "n", 4, 8, 1}, even{DimSpec::Kind::kDynamic, 0, "m", 2, kMaxExtent, 2},
+      single{DimSpec::Kind::kDynamic, 0, "k", 2, 2, 1};
+  const Extent c2 = Extent::Constant(2), c3 = Extent::Constant(3), s0 = Extent::Of(0), s1 = Extent::Of(1);
+  const Symbol from2{"a", 2, kMaxExtent, 1}, small{"a", 4, 7, 1}, odd{"a", 2, kMaxExtent, 3};
+  EXPECT_TRUE(will_do({any, any}, {c2, c3}));
+  EXPECT_TRUE(will_do({two, any}, {c2, c3}));
+  EXPECT_FALSE(will_do({two, any}, {c3, c3}));
+  EXPECT_FALSE(will_do({two, any}, {s0, c3}, {from2}));
+  EXPECT_TRUE(will_do({single, any}, {c2, c3}));
+  EXPECT_TRUE(will_do({range, any}, {s0, c3}, {from2}));
+  EXPECT_FALSE(will_do({range, any}, {c2, c3}));
+  EXPECT_FALSE(will_do({range, any}, {s0, c3}, {small}));
+  EXPECT_FALSE(will_do({even, any}, {s0, c3}, {odd}));
+  EXPECT_FALSE(will_do({range, even}, {s0, s0}, {from2}));
+  EXPECT_TRUE(will_do({range, even}, {s0, s1}, {from2, from2}));
+  EXPECT_TRUE(will_do({range, range}, {s0, s0}, {from2}));
 }
 
 TEST(Specialize, EqualExtentsShareASymbolUntilTheyDiffer) {
@@ -67,7 +117,9 @@ TEST(Specialize, EqualNowButNotBeforeIsNoReasonToShare) {
 
 TEST(Specialize, NamesOfTheModelShare) {
   ShapePolicy policy({Input("x", {{-1, "n"}}), Input("y", {{-1, "n"}})}, {});
-  policy.MarkDynamic({{"x", {0}}, {"y", {0}}});
+  CallNotes notes;
+  notes.dynamic = {{"x", {0}}, {"y", {0}}};
+  policy.Recall(notes);
   EXPECT_EQ(Call(policy, {F32({5}), F32({5})}), "n;n");
   EXPECT_EQ(Call(policy, {F32({5}), F32({6})}), "n;s1");  // the model is wrong about it; its own checks decide
 }

@@ -93,17 +93,5 @@ TEST(CacheFiles, HashDependsOnTheOrderOfFiles) {
   EXPECT_NE(*cache->HashModel(a, {}), *cache->HashModel(a, {b}));
 }
 
-TEST(CacheFiles, DynamicExtentsAccumulate) {
-  CacheFixture fixture;
-  fixture.Open()->RememberDynamicExtents("model", {{"x", {0}}});
-  fixture.Open()->RememberDynamicExtents("model", {{"x", {2}}, {"mask", {1}}});
-  const ArtifactCache::DynamicExtents expected = {{"x", {0, 2}}, {"mask", {1}}};
-  EXPECT_EQ(fixture.Open()->RememberedDynamicExtents("model"), expected);
-  EXPECT_TRUE(fixture.Open()->RememberedDynamicExtents("other").empty());
-  for (const auto& item : std::filesystem::directory_iterator(fixture.folder + "/v1/notes"))
-    WriteFile(item.path().string(), "{\"x\": [99]}");
-  EXPECT_TRUE(fixture.Open()->RememberedDynamicExtents("model").empty());
-}
-
 }  // namespace
 }  // namespace tcc

@@ -226,7 +226,8 @@ TEST(Cache, UnusableFolders) {
     EXPECT_FALSE(cache->CollectGarbage().ok());
     EXPECT_TRUE(cache->HashModel(fixture.folder).ok());
     EXPECT_FALSE(cache->RememberedModelHash(fixture.folder).has_value());
-    cache->RememberDynamicExtents("m", {{"x", {0}}});
+    EXPECT_EQ(cache->UpdateNotes("m", [](CallNotes& notes) { notes.dynamic["x"] = {0}; }).dynamic.size(), 1u);
+    EXPECT_TRUE(cache->ReadNotes("m").dynamic.empty());
     ASSERT_EQ(fixture.warnings.size(), 1u);
     EXPECT_THAT(fixture.warnings[0], HasSubstr("the cache is off"));
   }

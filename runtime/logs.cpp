@@ -1,8 +1,9 @@
-#include "compiler/logs.h"
+#include "runtime/logs.h"
 
 #include <stdlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <iterator>
 #include <set>
@@ -17,6 +18,8 @@ namespace {
 constexpr absl::string_view kTopics[] = {"guards",      "recompiles", "graph_breaks", "fusion",    "schedule",
                                          "output_code", "autotuning", "cache",        "perf_hints"};
 
+std::atomic<bool> is_helper = false;
+
 const std::set<std::string>& EnabledTopics() {
   static const std::set<std::string>* const topics = [] {
     auto* result = new std::set<std::string>;
@@ -27,7 +30,7 @@ const std::set<std::string>& EnabledTopics() {
         result->insert(std::begin(kTopics), std::end(kTopics));
       } else if (std::find(std::begin(kTopics), std::end(kTopics), topic) != std::end(kTopics)) {
         result->insert(std::string(topic));
-      } else {
+      } else if (!is_helper) {
         Warn(absl::StrCat("TCC_LOGS: unknown topic '", topic, "'; there are all, ", absl::StrJoin(kTopics, ", ")));
       }
     }
@@ -50,5 +53,7 @@ void Log(std::string_view topic, const std::string& text) {
 }
 
 void Warn(const std::string& text) { std::fputs(absl::StrCat("tcc: warning: ", text, "\n").c_str(), stderr); }
+
+void LogAsHelper() { is_helper = true; }
 
 }  // namespace tcc
