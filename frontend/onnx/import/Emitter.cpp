@@ -66,11 +66,89 @@ Exprs Emitter::exprs(ArrayRef<int64_t> values) const {
   return llvm::map_to_vector(values, [&](int64_t v) { return expr(v); });
 }
 
-int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what) const {
+// The values of a symbol in [min, max] for which an expression over it alone, which does not fall with it, is `wanted`.
+static std::optional<std::pair<int64_t, int64_t>> solve(AffineExpr e, unsigned symbol, int64_t wanted, int64_t min,
+                                                        int64_t max) {
+  auto valueAt = [&](int64_t n) {
+    Exprs values(symbol + 1, getAffineConstantExpr(n, e.getContext()));
+    return ir::getConstant(ir::simplifyExtent(e.replaceSymbols(values)));
+  };
+  // The first value at which the expression is at least `least`.
+  auto first = [&](int64_t least) {
+    int64_t low = min, high = max;
+    while (low < high) {
+      int64_t middle = low + (high - low) / 2;
+      if (valueAt(middle).value_or(least) >= least)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  };
+  int64_t low = first(wanted), high = first(wanted + 1);
+  if (valueAt(high) != wanted)
+    --high;
+  if (low > high || valueAt(low) != wanted || valueAt(high) != wanted)
+    return std::nullopt;
+  return std::make_pair(low, high);
+}
+
+std::string Emitter::whereExtentIs(AffineExpr e, int64_t wanted) const {
+  std::optional<unsigned> symbol;
+  bool several = false;
+  e.walk([&](AffineExpr part) {
+    if (auto s = dyn_cast<AffineSymbolExpr>(part)) {
+      several |= symbol && *symbol != s.getPosition();
+      symbol = s.getPosition();
+    }
+  });
+  if (!symbol || several)
+    return "";
+  auto attribute = cast<ir::SymbolAttr>(ir::getSymbols(function)[*symbol]);
+  constexpr int64_t kMost = int64_t(1) << 40;
+  auto range = solve(e, *symbol, wanted, attribute.getMin(), std::min(attribute.getMax(), kMost));
+  // The input that has it, as the user would describe it.
+  FunctionOpInterface owner = function;
+  for (unsigned i = 0; i < owner.getNumArguments(); ++i) {
+    Exprs own = extents(owner.getArgument(i));
+    auto name = owner.getArgAttrOfType<StringAttr>(i, ir::TCCDialect::kInputNameAttr);
+    auto it = llvm::find(own, getAffineSymbolExpr(*symbol, e.getContext()));
+    if (!name || it == own.end())
+      continue;
+    std::string place = "axis " + std::to_string(it - own.begin()) + " of input '" + name.str() + "'";
+    if (!range)
+      return ", which it is for no extent of " + place;
+    std::string last = range->second == kMost ? "" : std::to_string(range->second);
+    std::string described = std::to_string(range->first) + ".." + last;
+    return ", which it is where " + place + " is in " + described + ": declare that range (--dynamic '" + name.str() +
+           "=[...," + attribute.getName().str() + ":" + described + ",...]')";
+  }
+  return "";
+}
+
+Value Emitter::withKnownExtents(Value v) {
+  Exprs known = extents(v);
+  bool changed = false;
+  for (AffineExpr &e : known) {
+    if (ir::getConstant(e))
+      continue;
+    auto [low, high] = range(e);
+    if (low != high)
+      continue;
+    e = expr(low);
+    changed = true;
+  }
+  return changed ? reshape(v, known) : v;
+}
+
+int64_t Emitter::requireExtent(Value v, int64_t axis, StringRef what, std::optional<int64_t> wanted) const {
   if (std::optional<int64_t> n = constantExtent(v, axis))
     return *n;
   if (!noteSymbolsOf(extent(v, axis)))
     failUnknown(v, (what + ", the extent of axis " + Twine(axis) + ",").str());
+  if (wanted)
+    fail(what + " needs extent " + Twine(*wanted) + " at axis " + Twine(axis) +
+         whereExtentIs(extent(v, axis), *wanted) + "; or give the model input static extents");
   fail(what + " needs a constant extent at axis " + Twine(axis) + "; give the model input static extents");
 }
 

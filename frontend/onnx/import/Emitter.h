@@ -72,8 +72,14 @@ public:
     return ir::getExtent(v.getType(), axis);
   }
   std::optional<int64_t> constantExtent(mlir::Value v, int64_t axis) const { return ir::getConstant(extent(v, axis)); }
-  /// The extent as a number, or a failure that says what needs it.
-  int64_t requireExtent(mlir::Value v, int64_t axis, llvm::StringRef what) const;
+  /// The extent as a number, or a failure that says what needs it. `wanted`: the number that would do, where only one
+  /// does; the failure then says for which extents of the inputs it comes out.
+  int64_t requireExtent(mlir::Value v, int64_t axis, llvm::StringRef what,
+                        std::optional<int64_t> wanted = std::nullopt) const;
+  /// The value with numbers for extents that the ranges of symbols leave no choice of.
+  mlir::Value withKnownExtents(mlir::Value v);
+  /// ", which it is where axis 1 of input 'x' is in 4..7: ...", or nothing where that cannot be said.
+  std::string whereExtentIs(mlir::AffineExpr e, int64_t wanted) const;
   /// Whether an extent depends on values of tensors, not only on extents of the inputs.
   bool dependsOnData(mlir::AffineExpr e) const;
   /// A negative axis counts from the end; out of [-rank, rank) is a failure.

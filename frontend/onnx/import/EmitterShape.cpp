@@ -124,7 +124,7 @@ Value Emitter::squeeze(Value x, ArrayRef<int64_t> axes) {
     if (n && *n != 1)
       fail("cannot squeeze axis " + Twine(i) + " of extent " + Twine(*n));
     if (!n)
-      requireExtent(x, i, "Squeeze");
+      requireExtent(x, i, "Squeeze", 1);
   }
   return reshape(x, result);
 }

@@ -76,6 +76,9 @@ void GraphImporter::importNode(const ::onnx::NodeProto &node, OpBuilder &builder
       continue;
     if (b.results[i].kind == Item::Kind::Absent)
       b.fail("output " + Twine(i) + " of " + node.op_type() + " is not supported");
+    // (Of a declared range of extents often a single one is left after some strides.)
+    if (b.results[i].kind == Item::Kind::Tensor)
+      b.results[i].tensor = b.withKnownExtents(b.results[i].tensor);
     define(node.output(i), std::move(b.results[i]), b);
   }
 }

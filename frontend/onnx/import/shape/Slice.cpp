@@ -13,8 +13,17 @@ class Bounds {
 public:
   Bounds(NodeBuilder &b, AffineExpr extent) : b(b), extent(extent) {}
 
+  // Whatever the symbols' ranges say of its expression, the extent is not negative.
+  std::pair<int64_t, int64_t> range(AffineExpr e) const {
+    auto [low, high] = b.range(ir::simplifyExtent(e));
+    if (std::optional<int64_t> more = ir::getConstant(ir::simplifyExtent(e - extent)))
+      low = std::max(low, *more);
+    if (std::optional<int64_t> most = ir::getConstant(ir::simplifyExtent(e + extent)))
+      high = std::min(high, *most);
+    return {low, high};
+  }
   std::optional<AffineExpr> smaller(AffineExpr x, AffineExpr y) const {
-    auto [low, high] = b.range(ir::simplifyExtent(y - x));
+    auto [low, high] = range(y - x);
     if (low >= 0)
       return x;
     if (high <= 0)
@@ -33,19 +42,23 @@ public:
   // Where a backward slice starts, by the specification in [0, last]: numpy's is empty where it starts before the axis.
   // An empty axis has the last element -1, and so nothing to start from.
   std::optional<AffineExpr> clampStart(AffineExpr x, AffineExpr last) const {
-    if (b.range(ir::simplifyExtent(x - last)).first >= 0)
+    if (range(x - last).first >= 0)
       return last;
     std::optional<AffineExpr> least = smaller(x, b.expr(0));
     if (!least)
       return std::nullopt;
     return smaller(*least == x ? b.expr(0) : x, last);
   }
-  // Counts a negative index from the end; huge constants stand for "to the end" and must not overflow.
+  // Counts a negative index from the end. Huge constants stand for "to the end", whatever the extent, and must not
+  // overflow; huge negative ones are before the first element.
   std::optional<AffineExpr> fromEnd(AffineExpr x) const {
     constexpr int64_t kHuge = int64_t(1) << 60;
     if (std::optional<int64_t> c = ir::getConstant(x)) {
-      int64_t limited = std::clamp(*c, -kHuge, kHuge);
-      return limited < 0 ? extent + limited : b.expr(limited);
+      if (*c >= kHuge)
+        return extent;
+      if (*c <= -kHuge)
+        return b.expr(-kHuge);
+      return *c < 0 ? extent + *c : b.expr(*c);
     }
     auto [low, high] = b.range(x);
     if (low >= 0)
@@ -74,7 +87,7 @@ static std::optional<std::pair<AffineExpr, AffineExpr>> sliceAxis(NodeBuilder &b
   if (!from || !to)
     return std::nullopt;
   AffineExpr span = ir::simplifyExtent(step > 0 ? *to - *from : *from - *to);
-  auto [low, high] = b.range(span);
+  auto [low, high] = bounds.range(span);
   if (high <= 0)
     return std::pair(zero, zero);
   if (low < 0)
