@@ -44,6 +44,8 @@ struct KernelCode {
   /// written).
   llvm::SmallVector<std::pair<int32_t, int32_t>> inPlace;
   std::string schedule; ///< name of the schedule, for explain ("pointwise", "gemm", ...)
+  /// What it chose, for logs: "6x32 tiles, 2 of them an item". One entry a launch at most.
+  llvm::SmallVector<std::string> choices;
 };
 
 /// A kernel's constant inputs: null for inputs that are not constants.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <mutex>
 #include <thread>
 
 #include "codegen/cpu/Linker.h"
@@ -201,12 +202,25 @@ llvm::Expected<std::string> Backend::finish() {
   }
   stats.functions = queue.size();
 
+  std::mutex progressMutex;
+  int done = 0;
+  auto finished = [&](const Shard &shard) {
+    if (!options.progress)
+      return;
+    std::lock_guard lock(progressMutex);
+    done += shard.modules.size();
+    options.progress(done, stats.functions);
+  };
+  if (options.progress && !queue.empty())
+    options.progress(0, stats.functions);
+
   unsigned threads = options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   if (context->isMultithreadingEnabled()) {
     forEach(shards.size(), threads, [&](size_t i) {
       llvm::LLVMContext llvmContext;
       if (auto module = lowerShard(shards[i], llvmContext))
         compileShard(shards[i], std::move(module), description, options);
+      finished(shards[i]);
     });
   } else {
     // The MLIR context is not locked: its part is done here, LLVM's in parallel.
@@ -218,6 +232,7 @@ llvm::Expected<std::string> Backend::finish() {
       if (modules[i])
         compileShard(shards[i], std::move(modules[i]), description, options);
       modules[i] = nullptr;
+      finished(shards[i]);
     });
   }
   queue.clear();

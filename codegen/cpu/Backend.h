@@ -39,6 +39,8 @@ struct BackendOptions {
   /// Called with a name (of a file, without suffix) and the text, from finish() only and never from two threads at
   /// once. Null: nothing is printed.
   std::function<void(CodeText, llvm::StringRef name, llvm::StringRef text)> emit;
+  /// Called with the number of functions compiled and of all, likewise. Null: nobody wants to know.
+  std::function<void(int done, int total)> progress;
   bool emitScheduled = false, emitLlvm = false, emitAssembly = false;
   /// Threads that compile; 0: as many as there are cores.
   unsigned threads = 0;

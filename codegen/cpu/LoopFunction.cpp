@@ -395,6 +395,7 @@ void LoopFunction::emitSingle(llvm::StringRef name, KernelCode &code) {
   LaunchSpec spec = launch(count, perItem);
   spec.function = finish();
   code.launches.push_back(std::move(spec));
+  code.choices.push_back(describe(plan) + ", " + std::to_string(perItem) + " points an item");
 }
 
 // Partial results of a fixed number of chunks, whatever the number of threads, and a second function that combines
@@ -474,6 +475,7 @@ void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestP
   spec = launch(points, items.chunks);
   spec.function = finish();
   code.launches.push_back(std::move(spec));
+  code.choices.push_back(describe(plan) + ", " + std::to_string(items.chunks) + " partial results, combined after");
 }
 
 //===- Several loop nests over the same rows -------------------------------===//
@@ -500,6 +502,8 @@ void LoopFunction::emitRows(llvm::StringRef name, KernelCode &code) {
   LaunchSpec spec = launch(ir::product(mlir, extents), perRow);
   spec.function = finish();
   code.launches.push_back(std::move(spec));
+  for (LoopNest &nest : nests)
+    code.choices.push_back(describe(planNest(nest, backend.cpu(), group.prefix)) + " in each row");
 }
 
 } // namespace tcc::codegen

@@ -74,6 +74,16 @@ static void planTiles(const LoopNest &nest, unsigned fixed, int64_t lanes, NestP
 
 //===- Choosing lanes ------------------------------------------------------===//
 
+std::string describe(const NestPlan &plan) {
+  if (plan.laneDim < 0)
+    return "scalar";
+  std::string text = std::to_string(plan.unroll) + " vectors of " + std::to_string(plan.lanes) + " along dimension " +
+                     std::to_string(plan.laneDim);
+  if (plan.tileDim >= 0)
+    text += ", squares transposed in registers along dimension " + std::to_string(plan.tileDim);
+  return text;
+}
+
 NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixed) {
   NestPlan plan;
   // The widest element that is computed decides how many lanes fill a register.

@@ -21,6 +21,9 @@ struct NestPlan {
 /// Chooses among the dimensions from `fixed` on.
 NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixed);
 
+/// "4 vectors of 16 along dimension 1", for logs.
+std::string describe(const NestPlan &plan);
+
 /// Number of ops in the body, roughly: for unrolling and grain.
 int64_t bodyCost(const LoopNest &nest);
 

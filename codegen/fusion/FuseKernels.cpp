@@ -5,6 +5,7 @@
 #include "codegen/fusion/KernelRewrite.h"
 #include "codegen/fusion/Lowering.h"
 #include "codegen/fusion/Passes.h"
+#include "runtime/logs.h"
 
 namespace tcc::codegen {
 #define GEN_PASS_DEF_FUSEKERNELSPASS
@@ -118,17 +119,22 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
         others.push_back(result.getResultNumber());
     }
     FusionPlan plan = rules.decide(producer, consumer, !others.empty(), othersAfter);
-    if (plan == FusionPlan::No)
+    if (plan == FusionPlan::No) {
+      log("not fused: ", producer, original);
       return {};
+    }
     bool keepsResults = plan == FusionPlan::MergeAndKeep;
     ir::KernelOp merged =
         mergeKernels(producer, consumer, keepsResults ? ArrayRef<unsigned>(others) : ArrayRef<unsigned>());
     rules.inlineLoops(merged);
     merged = simplifyKernel(merged);
+    // (The reason of decide() stays where accept() agrees.)
     if (!rules.accept(merged, producer, consumer)) {
+      log("not fused: ", producer, original);
       merged.erase();
       return {};
     }
+    log("fused: ", producer, original);
     unsigned numResults = original.getNumResults();
     if (merged->getBlock() == original->getBlock())
       merged->moveBefore(original);
@@ -165,6 +171,11 @@ struct FuseKernels : impl::FuseKernelsPassBase<FuseKernels> {
     for (Operation *op : llvm::reverse(ops))
       if (op->use_empty() && (isa<ir::KernelOp>(op) || !op->getParentOfType<ir::KernelOp>()))
         op->erase();
+  }
+
+  void log(const char *what, ir::KernelOp producer, ir::KernelOp consumer) {
+    if (tcc::LogEnabled("fusion"))
+      tcc::Log("fusion", what + nameOf(producer) + " into " + nameOf(consumer) + ": " + rules.why().str());
   }
 
   Target *target = nullptr;

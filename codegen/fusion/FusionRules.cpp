@@ -81,32 +81,39 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
   bool producerTemplate = getTemplate(producer), consumerTemplate = getTemplate(consumer);
   bool producerReduces = hasReduction(producer), consumerReduces = hasReduction(consumer);
   if (producerTemplate && consumerTemplate)
-    return FusionPlan::No;
+    return no("both are contractions");
   if (consumer.getInputs().size() + producer.getInputs().size() > maxInputs + 1 ||
       countOps(producer) + countOps(consumer) > maxOps)
-    return FusionPlan::No;
+    return no("together they have too many inputs or operations");
 
   // Operands of a template: only what moves elements, into contractions that read their operands through a view.
   if (consumerTemplate && !readsOnlyByLoads(producer, consumer)) {
     bool reads = isa<ir::MatmulOp, ir::AttentionOp>(getTemplate(consumer));
-    return reads && isDataMovement(producer) && !bodyCost(getLoops(producer).front()).checks ? FusionPlan::Merge
-                                                                                             : FusionPlan::No;
+    if (!reads)
+      return no("this contraction reads its operands from memory");
+    if (!isDataMovement(producer) || bodyCost(getLoops(producer).front()).checks)
+      return no("an operand of a contraction is read many times: only what moves elements is done while reading");
+    return yes(FusionPlan::Merge, "an operand of a contraction, read through a view");
   }
   if (producerTemplate) {
     // An epilogue: pointwise, over as many elements as the template makes.
-    if (!isPointwise(consumer) || othersRead)
-      return FusionPlan::No;
-    return FusionPlan::Merge;
+    if (!isPointwise(consumer))
+      return no("only what is pointwise can follow a contraction in its kernel");
+    if (othersRead)
+      return no("the result of the contraction is read elsewhere too");
+    return yes(FusionPlan::Merge, "an epilogue");
   }
   if (producerReduces) {
-    if (consumerTemplate || othersRead)
-      return FusionPlan::No;
-    return FusionPlan::Merge; // accept() looks at the rows
+    if (consumerTemplate)
+      return no("a contraction cannot read a reduction that is in its kernel");
+    if (othersRead)
+      return no("the result of the reduction is read elsewhere too");
+    return yes(FusionPlan::Merge, "both go over the same rows"); // accept() looks at them
   }
 
   // The producer is pointwise. How often would its work be done?
   if (!isPointwise(producer))
-    return FusionPlan::No;
+    return no("what is read is made by several loops");
   ir::LoopsOp loops = getLoops(producer).front();
   BodyCost cost = bodyCost(loops);
   double reads = readsPerElement(producer, consumer);
@@ -117,21 +124,21 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
   if (cheap && !affordable && cost.loads <= 1 && cost.flops <= 2)
     affordable = true;
   if (!affordable)
-    return FusionPlan::No;
+    return no("its work would be done again for each of several reads");
   if (!othersRead)
-    return FusionPlan::Merge;
+    return yes(FusionPlan::Merge, "pointwise, and read by nothing else");
   // Others read it too: computed again where that costs less than reading it would...
   if (cheap && cost.loads <= 1)
-    return FusionPlan::Merge;
+    return yes(FusionPlan::Merge, "others read it too, but computing it again costs less than reading it");
   // ... or yielded by the merged kernel.
   if (othersAfter && !consumerTemplate && consumer.getNumResults() + producer.getNumResults() <= 4) {
     bool same = false;
     for (ir::LoopsOp nest : getLoops(consumer))
       same = same || (isPointwise(consumer) && sameExtents(nest, loops));
     if (same && reads <= 1.01)
-      return FusionPlan::MergeAndKeep;
+      return yes(FusionPlan::MergeAndKeep, "others read it too: the kernel yields it as well");
   }
-  return FusionPlan::No;
+  return no("others read it too, and it is not cheap to compute again");
 }
 
 void FusionRules::inlineLoops(ir::KernelOp kernel) {
@@ -237,32 +244,32 @@ bool FusionRules::isEpilogue(ir::KernelOp kernel, Operation *templateOp) {
 
 bool FusionRules::accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelOp consumer) {
   if (merged.getInputs().size() > maxInputs || countOps(merged) > maxOps)
-    return false;
+    return refuse("together they have too many inputs or operations");
   Operation *templateOp = getTemplate(merged);
   if (templateOp) {
     if (!isEpilogue(merged, templateOp))
-      return false;
+      return refuse("the result of the contraction would be read in another order than it is made");
     // One nest after the template, and views before it.
     unsigned after = 0;
     for (ir::LoopsOp loops : getLoops(merged)) {
       bool before = llvm::all_of(loops->getUsers(), [&](Operation *user) { return user == templateOp; });
       after += !before;
       if (before && (loops.getNumReductions() > 0 || bodyCost(loops).flops > 0))
-        return false;
+        return refuse("there would be arithmetic before the contraction");
     }
     if (after > 1)
-      return false;
+      return refuse("there would be several loops after the contraction");
   } else if (hasReduction(merged)) {
     if (!areRowsAligned(merged))
-      return false;
+      return refuse("they go over different rows");
     // A pointwise value that several passes read is in no register: it would have to be a row in memory.
     if (!hasReduction(producer)) {
       unsigned before = getLoops(consumer).size();
       if (getLoops(merged).size() > before)
-        return false;
+        return refuse("several passes would read it: it has to be a row in memory");
     }
   } else if (getLoops(merged).size() > 1) {
-    return false;
+    return refuse("it does not go into the loop that reads it");
   }
   // Contiguous reads are worth more than a saved pass: strided ones only where they replace a copy.
   if (!templateOp) {
@@ -288,9 +295,9 @@ bool FusionRules::accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelO
       limit = consumerStrided;
     }
     if (strided > limit)
-      return false;
+      return refuse("memory would be read with strides instead of in order");
   }
-  return !target || target->canCompile(merged);
+  return !target || target->canCompile(merged) || refuse("the target has no schedule for the two together");
 }
 
 } // namespace tcc::codegen

@@ -21,12 +21,27 @@ public:
   /// is right.
   void inlineLoops(ir::KernelOp kernel);
   bool accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelOp consumer);
+  /// The reason of the last answer of decide(), or of accept() where it was no: for people.
+  llvm::StringRef why() const { return reason; }
 
   Target *target = nullptr;
   unsigned maxInputs = 24;
   unsigned maxOps = 400;
 
 private:
+  FusionPlan no(llvm::StringRef because) {
+    reason = because;
+    return FusionPlan::No;
+  }
+  FusionPlan yes(FusionPlan plan, llvm::StringRef because) {
+    reason = because;
+    return plan;
+  }
+  bool refuse(llvm::StringRef because) {
+    reason = because;
+    return false;
+  }
+  llvm::StringRef reason;
   bool isEpilogue(ir::KernelOp kernel, mlir::Operation *templateOp);
   bool areRowsAligned(ir::KernelOp kernel);
 };

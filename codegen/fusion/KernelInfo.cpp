@@ -8,6 +8,16 @@ using namespace mlir;
 
 namespace tcc::codegen {
 
+std::string nameOf(ir::KernelOp kernel) {
+  ArrayAttr sources = kernel.getSources();
+  if (sources.empty())
+    return "[a kernel]";
+  std::string first = cast<StringAttr>(sources[0]).str(), last = cast<StringAttr>(sources[sources.size() - 1]).str();
+  if (sources.size() == 1)
+    return "[" + first + "]";
+  return "[" + first + " .. " + last + ", " + std::to_string(sources.size()) + " ops]";
+}
+
 Operation *getTemplate(ir::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front())
     if (isa<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>(op))

@@ -6,6 +6,9 @@
 
 namespace tcc::codegen {
 
+/// What a person knows a kernel by: its first and last sources. "[node 'a' (Conv) .. node 'd' (Relu), 4 ops]".
+std::string nameOf(ir::KernelOp kernel);
+
 /// The one template op of a kernel, or null.
 mlir::Operation *getTemplate(ir::KernelOp kernel);
 bool hasReduction(ir::KernelOp kernel);

@@ -2,6 +2,7 @@
 #include "codegen/Target.h"
 #include "codegen/fusion/Lowering.h"
 #include "codegen/fusion/Passes.h"
+#include "runtime/logs.h"
 
 namespace tcc::codegen {
 #define GEN_PASS_DEF_LOWERTOKERNELSPASS
@@ -63,16 +64,22 @@ struct LowerToKernels : impl::LowerToKernelsPassBase<LowerToKernels> {
         return;
       ops.push_back(op);
     });
+    auto stays = [](Operation *op, const char *why) {
+      if (tcc::LogEnabled("fusion"))
+        tcc::Log("fusion", sourceName(op) + " stays a library call: " + why);
+    };
     bool changed = false;
     for (Operation *op : ops) {
       KernelBuilder kernel(op);
       LoweredValues values = lowerOp(op, kernel);
       if (failed(values)) {
         kernel.erase();
+        stays(op, "it has no form as loops, for these types and attributes");
         continue;
       }
       kernel.finish(*values);
       if (target && !target->canCompile(kernel.get())) {
+        stays(op, "the target has no schedule for it");
         kernel.erase();
         continue;
       }

@@ -1,6 +1,8 @@
 //===- PlanKernel.cpp - generated kernels in plans ------------------------===//
 #include "codegen/plan/PlanBuilder.h"
 #include "ir/ElementTypes.h"
+#include "runtime/logs.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -19,6 +21,16 @@ std::string kernelName(ir::KernelOp op) {
   return name;
 }
 
+void logSchedule(const std::string &kernel, const KernelCode &code) {
+  std::string text = kernel + ": " + code.schedule;
+  llvm::raw_string_ostream stream(text);
+  for (const std::string &choice : code.choices)
+    stream << "\n  " << choice;
+  for (const LaunchSpec &launch : code.launches)
+    stream << "\n  " << launch.function << ": " << launch.items << " items, at least " << launch.grain << " a thread";
+  tcc::Log("schedule", text);
+}
+
 } // namespace
 
 LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
@@ -34,6 +46,8 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
     return failure();
   if (code->launches.empty())
     return op->emitError("has no schedule, though the target said that it does");
+  if (tcc::LogEnabled("schedule"))
+    logSchedule(kernelName(op), *code);
 
   llvm::SmallVector<ValueId> buffers;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {

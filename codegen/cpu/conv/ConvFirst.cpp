@@ -236,6 +236,7 @@ void scheduleConvFirst(KernelBuilder &builder, const ConvGeometry &conv) {
     core.layout();
     double flops = 2.0 * core.tiles.rowTiles * core.tiles.rows * core.tiles.panels * core.tiles.panelWidth() *
                    std::max<int64_t>(depth, 1);
+    builder.noteTiles(core.tiles);
     builder.addLaunch("conv_first", builder.inputsAndResults(), core.items(), grainOf(flops), core.scratchBytes(),
                       [&](Emit &e, const Frame &frame) { core.emit(e, frame); });
   }

@@ -225,6 +225,7 @@ void scheduleConvLast(KernelBuilder &builder, const ConvGeometry &conv) {
       uses.push_back(core.bBuffer);
     double flops = 2.0 * core.tiles.rowTiles * core.tiles.rows * core.tiles.panels * core.tiles.panelWidth() *
                    static_cast<double>(ir::getConstant(core.k).value_or(512));
+    builder.noteTiles(core.tiles);
     builder.addLaunch("conv", uses, core.items(), grainOf(flops), core.scratchBytes(),
                       [&](Emit &e, const Frame &frame) { core.emit(e, frame); });
   }

@@ -143,6 +143,7 @@ FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder) {
     uses.push_back(core.bBuffer);
   double flops =
       2.0 * core.tiles.rowTiles * core.tiles.rows * core.tiles.panels * core.tiles.panelWidth() * shape.k.value_or(512);
+  builder.noteTiles(core.tiles);
   builder.addLaunch("gemm", uses, core.items(), grainOf(flops), core.scratchBytes(),
                     [&](Emit &e, const Frame &frame) { core.emit(e, frame); });
   return builder.take("gemm");

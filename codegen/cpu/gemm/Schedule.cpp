@@ -188,6 +188,13 @@ void KernelBuilder::addLaunch(StringRef name, ArrayRef<int> uses, AffineExpr ite
   code.launches.push_back(std::move(launch));
 }
 
+void KernelBuilder::noteTiles(const GemmTiles &tiles) {
+  code.choices.push_back((Twine(tiles.rows) + "x" + Twine(tiles.panelWidth()) + " register tiles, " +
+                          Twine(tiles.rowTiles) + "x" + Twine(tiles.panels) + " of them an item, K in blocks of " +
+                          Twine(tiles.kBlock))
+                             .str());
+}
+
 KernelCode KernelBuilder::take(StringRef schedule) {
   code.schedule = schedule.str();
   for (auto pair : kernel.inPlace())

@@ -60,6 +60,8 @@ public:
   /// `uses`: positions of the arguments that the function reads or writes. The frame has null for all others.
   void addLaunch(llvm::StringRef name, llvm::ArrayRef<int> uses, mlir::AffineExpr items, int64_t grain,
                  int64_t scratchBytes, llvm::function_ref<void(Emit &, const Frame &)> body);
+  /// For logs: the tiles of a product.
+  void noteTiles(const GemmTiles &tiles);
   /// Inputs (but dropped ones) and results.
   llvm::SmallVector<int> inputsAndResults() const;
   KernelCode take(llvm::StringRef schedule);
