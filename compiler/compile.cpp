@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,9 +14,11 @@
 #include "absl/strings/str_join.h"
 #include "codegen/plan/Plan.h"
 #include "compiler/autotune/Autotune.h"
+#include "compiler/compile_logs.h"
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Target.h"
+#include "compiler/reproducer.h"
 #include "compiler/signature_of.h"
 #include "compiler/specialize.h"
 #include "compiler/verify.h"
@@ -28,6 +32,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/logs.h"
 #include "runtime/package.h"
 #include "runtime/plan_json.h"
 #include "runtime/status.h"
@@ -148,12 +153,15 @@ class Compilation {
           !FixExtents(static_symbols, &symbol_values, &options.signature)) {
         return first;
       }
+      Log("recompiles", absl::StrCat(status.message(), "\n  compiled for the values at hand alone"));
       value_inputs.clear();
       static_symbols.clear();
       status = TryImport(options, &value_inputs, &static_symbols);
     }
+    if (!first.ok()) reply_.narrowed = std::string(first.message());
     request_.signature = options.signature;
     request_.symbol_values = std::move(symbol_values);
+    LogGraph(request_.model, *module_);
     return absl::OkStatus();
   }
 
@@ -226,14 +234,20 @@ class Compilation {
 
   absl::Status MakeTarget() {
     codegen::BackendOptions backend;
-    backend.emitScheduled = Emits("scheduled");
-    backend.emitLlvm = Emits("llvm");
-    backend.emitAssembly = Emits("asm");
+    const bool logs_code = LogEnabled("output_code");
+    backend.emitScheduled = logs_code || Emits("scheduled");
+    backend.emitLlvm = logs_code || Emits("llvm");
+    backend.emitAssembly = logs_code || Emits("asm");
+    code_texts_.clear();
+    if (progress_) backend.progress = [this](int done, int total) { progress_(Phase::kCodegen, done, total); };
     backend.emit = [this](codegen::CodeText kind, llvm::StringRef name, llvm::StringRef text) {
       const char* entry = kind == codegen::CodeText::Scheduled ? "scheduled"
                           : kind == codegen::CodeText::Llvm    ? "llvm"
                                                                : "asm";
-      absl::StrAppend(&reply_.emitted[entry], "; ", name.str(), "\n", text.str(), "\n");
+      const char* comment = kind == codegen::CodeText::Scheduled ? "// "
+                            : kind == codegen::CodeText::Llvm    ? "; "
+                                                                 : "# ";
+      absl::StrAppend(&code_texts_[entry], comment, name.str(), "\n", text.str(), "\n");
     };
     TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, std::move(backend), context_.get()));
     pipeline_options_.target = without_target_ ? nullptr : target_.target.get();
@@ -303,6 +317,11 @@ class Compilation {
           {record.name, record.sources, record.schedule, record.launches, record.flops, record.bytes});
     }
     if (Emits("plan")) reply_.emitted["plan"] = PlanToJson(result_.plan);
+    for (auto& [name, text] : code_texts_) {
+      if (Emits(name.c_str())) reply_.emitted[name] = text;
+    }
+    LogCode(request_.model, code_texts_, result_);
+    LogHints(request_.model, *module_, result_);
     return absl::OkStatus();
   }
 
@@ -353,11 +372,29 @@ class Compilation {
   mlir::OwningOpRef<mlir::ModuleOp> imported_, simplified_;  // for Verify
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   codegen::PlanResult result_;
+  std::map<std::string, std::string> code_texts_;  // by name of --emit
 };
+
+// A folder that an earlier verification left (reproducer.h).
+absl::StatusOr<CompileReply> RunReproducer(const CompileRequest& request) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
+  const auto target = [&]() -> absl::StatusOr<std::unique_ptr<codegen::Target>> {
+    TCC_ASSIGN_OR_RETURN(compiler::TargetInstance made, compiler::MakeTarget(request.options, {}, &context));
+    return std::move(made.target);
+  };
+  // (Its dialects, before anything is parsed.)
+  TCC_RETURN_IF_ERROR(target().status());
+  CompileReply reply;
+  TCC_ASSIGN_OR_RETURN(reply.verification, VerifyReproducer(request.model, &context, target));
+  return reply;
+}
 
 }  // namespace
 
 absl::StatusOr<CompileReply> CompileModel(const CompileRequest& request, const ProgressFunction& progress) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(request.model, ignored)) return RunReproducer(request);
   return Compilation(request, progress).Run();
 }
 

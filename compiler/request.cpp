@@ -40,6 +40,16 @@ absl::StatusOr<Phase> ParsePhase(std::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("unknown phase '", std::string(name), "'; there are ", known));
 }
 
+absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name) {
+  std::string known;
+  for (const EmitKind& kind : kEmitKinds) {
+    if (kind.name == name) return kind;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kind.name));
+  }
+  if (name == "cuda") return absl::InvalidArgumentError("--emit: there is no 'cuda' text for a CPU target");
+  return absl::InvalidArgumentError(absl::StrCat("--emit: unknown '", std::string(name), "'; there are ", known));
+}
+
 namespace {
 
 // Runs `read`, which may throw what the JSON library throws.
@@ -153,6 +163,7 @@ Json ReplyToJson(const CompileReply& reply) {
                {"emitted", reply.emitted},
                {"warnings", reply.warnings},
                {"tuning", TuningToJson(reply.tuning)},
+               {"narrowed", reply.narrowed},
                {"peak_rss_bytes", reply.peak_rss_bytes}};
   if (reply.verification) {
     json["verification"] = {{"agrees", reply.verification->agrees},
@@ -171,6 +182,7 @@ absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
     TCC_ASSIGN_OR_RETURN(reply.kernels, KernelsFromJson(json.at("kernels")));
     reply.emitted = json.at("emitted").get<std::map<std::string, std::string>>();
     reply.warnings = json.at("warnings").get<std::vector<std::string>>();
+    reply.narrowed = json.at("narrowed").get<std::string>();
     if (const auto it = json.find("verification"); it != json.end()) {
       // JSON has no infinity: it comes as null.
       const Json& error = it->at("max_error");

@@ -32,6 +32,20 @@ inline constexpr Phase kPhases[] = {Phase::kLoad,     Phase::kImport,  Phase::kS
 std::string_view PhaseName(Phase phase);
 absl::StatusOr<Phase> ParsePhase(std::string_view name);
 
+// A text that compilation can show: a value of `--emit`.
+struct EmitKind {
+  std::string_view name;
+  Phase phase;  // that makes it
+  std::string_view suffix;
+};
+inline constexpr EmitKind kEmitKinds[] = {
+    {"import", Phase::kImport, ".mlir"},     {"tcc", Phase::kSimplify, ".mlir"}, {"kernels", Phase::kFuse, ".mlir"},
+    {"scheduled", Phase::kCodegen, ".mlir"}, {"llvm", Phase::kCodegen, ".ll"},   {"asm", Phase::kCodegen, ".s"},
+    {"plan", Phase::kCodegen, ".json"},
+};
+// InvalidArgument with the names there are.
+absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name);
+
 struct CompileRequest {
   std::string model;  // path; absolute, since the worker may have another working directory
   Options options;
@@ -53,7 +67,7 @@ struct CompileRequest {
   bool allow_fallback = true;
   // Inputs by name (.npz): the compiled plan is run on them and compared with the interpreter. Empty: no.
   std::string verify_inputs;
-  // IR to return as text: names of `--emit` ("tcc", "kernels", "llvm", "asm", "plan").
+  // Texts to return: names of kEmitKinds.
   std::vector<std::string> emit;
 };
 
@@ -91,6 +105,8 @@ struct CompileReply {
   std::vector<KernelRecord> kernels;
   std::map<std::string, std::string> emitted;  // name -> text
   std::vector<std::string> warnings;
+  // Why extents or values that the request left open are numbers in `signature`; empty where none is.
+  std::string narrowed;
   std::optional<Verification> verification;
   TuningSummary tuning;
   int64_t peak_rss_bytes = 0;

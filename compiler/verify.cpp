@@ -1,7 +1,5 @@
 #include "compiler/verify.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -9,14 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/compare.h"
 #include "compiler/diagnostics.h"
+#include "compiler/reproducer.h"
 #include "ir/Dialect.h"
 #include "ir/Extents.h"
 #include "ir/Interpreter.h"
-#include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/code_object.h"
 #include "runtime/executor.h"
-#include "runtime/file_util.h"
 #include "runtime/npy.h"
 #include "runtime/status.h"
 
@@ -24,13 +21,6 @@ namespace tcc {
 namespace {
 
 mlir::func::FuncOp Main(mlir::ModuleOp module) { return module.lookupSymbol<mlir::func::FuncOp>("main"); }
-
-std::string Text(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  op->print(stream, mlir::OpPrintingFlags().elideLargeElementsAttrs(64).elideLargeResourceString(64));
-  return text;
-}
 
 // Of the array with each argument's name.
 absl::StatusOr<std::vector<Tensor>> Arguments(mlir::func::FuncOp function, const std::string& path) {
@@ -105,27 +95,9 @@ absl::StatusOr<int> FirstDifference(const std::vector<Tensor>& actual, const std
   return first;
 }
 
-// Writes the kernel, its operands, its result and what it should have been.
-std::string WriteReproducer(mlir::Operation* op, const std::map<void*, Tensor>& values, const Tensor& actual,
-                            const Tensor& expected) {
-  const char* base = ::getenv("TCC_REPRODUCER_DIR");
-  std::string folder = absl::StrCat(base != nullptr ? base : "/tmp", "/tcc-verify-XXXXXX");
-  if (::mkdtemp(folder.data()) == nullptr) return "";
-  NamedTensors arrays;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    const auto it = values.find(op->getOperand(i).getAsOpaquePointer());
-    if (it != values.end()) arrays.emplace_back(absl::StrCat("operand", i), it->second);
-  }
-  arrays.emplace_back("actual", actual);
-  arrays.emplace_back("expected", expected);
-  const bool good =
-      WriteFileAtomically(folder + "/kernel.mlir", Text(op)).ok() && SaveNpz(folder + "/values.npz", arrays).ok();
-  return good ? folder : "";
-}
-
 // The first top-level op of the fused function whose compiled result differs from its interpreted one.
 absl::Status FindKernel(mlir::ModuleOp fused, const std::vector<Tensor>& arguments, const TargetFactory& make_target,
-                        Verification* verification) {
+                        bool write_reproducer, Verification* verification) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = fused.clone();
   mlir::func::FuncOp function = Main(*copy);
   mlir::Operation* terminator = function.front().getTerminator();
@@ -170,14 +142,14 @@ absl::Status FindKernel(mlir::ModuleOp fused, const std::vector<Tensor>& argumen
   mlir::Operation* const op = makers[at].first;
   verification->where = absl::StrCat("code generation: ", NameOf(op->getLoc()), ": ",
                                      std::string(CompareTensors(actual[at], expected[at], {0, 0}).message()));
-  verification->reproducer = WriteReproducer(op, values, actual[at], expected[at]);
+  if (write_reproducer) verification->reproducer = WriteReproducer(op, values, actual[at], expected[at]);
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::PlanResult& compiled,
-                                    const std::string& inputs, const TargetFactory& target) {
+                                    const std::string& inputs, const TargetFactory& target, bool write_reproducer) {
   Verification verification;
   TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> arguments, Arguments(Main(stages.fused), inputs));
   TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> expected, ir::interpret(Main(stages.imported), arguments));
@@ -198,7 +170,7 @@ absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::P
         "phase ", phase, ": ", first.ok() ? absl::StrCat("output ", *first, " differs") : first.status().message());
     return verification;
   }
-  const absl::Status found = FindKernel(stages.fused, arguments, target, &verification);
+  const absl::Status found = FindKernel(stages.fused, arguments, target, write_reproducer, &verification);
   if (!found.ok()) verification.where = absl::StrCat("code generation: ", found.message());
   if (!actual.ok()) verification.where = absl::StrCat(verification.where, " (", actual.status().message(), ")");
   return verification;

@@ -21,8 +21,9 @@ using TargetFactory = std::function<absl::StatusOr<std::unique_ptr<codegen::Targ
 
 // Runs `compiled` on the arrays of the .npz file `inputs` (named like the model's inputs) and interprets the imported
 // model. Where they differ: the phase that changed the numbers, and for code generation the first kernel whose result
-// differs, with a reproducer.
+// differs, with a reproducer (reproducer.h).
 absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::PlanResult& compiled,
-                                    const std::string& inputs, const TargetFactory& target);
+                                    const std::string& inputs, const TargetFactory& target,
+                                    bool write_reproducer = true);
 
 }  // namespace tcc

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "absl/cleanup/cleanup.h"
@@ -101,17 +102,39 @@ struct BenchCommand {
     return absl::OkStatus();
   }
 
-  // One call as a Chrome trace (chrome://tracing, ui.perfetto.dev).
+  // One call as a Chrome trace (chrome://tracing, ui.perfetto.dev): an event for each kernel, with the ops it does;
+  // around those of a branch or loop one for it.
   absl::Status Profile(Session& session, const std::vector<Tensor>& tensors) const {
+    std::map<std::string, KernelRecord> kernels;
+    for (const CompileEvent& event : session.events()) {
+      for (const KernelRecord& kernel : event.kernels) kernels.emplace(kernel.name, kernel);
+    }
     nlohmann::json events = nlohmann::json::array();
     const ProfileHook hook = [&](const ProfileEvent& event) {
-      events.push_back({{"name", std::string(event.name)},
-                        {"cat", std::string(event.kind)},
+      const std::string name(event.name);
+      const double start = static_cast<double>(event.start_ns) / 1e3, end = static_cast<double>(event.end_ns) / 1e3;
+      const auto kernel = kernels.find(name);
+      const bool runs = event.kind == "launch" || event.kind == "library";
+      if (!runs && event.kind != "if" && event.kind != "loop") return;
+      // Launches of one kernel follow each other.
+      if (event.kind == "launch" && !events.empty() && events.back()["name"] == name) {
+        events.back()["dur"] = end - events.back()["ts"].get<double>();
+        return;
+      }
+      nlohmann::json args = nlohmann::json::object();
+      if (kernel != kernels.end()) {
+        const KernelRecord& record = kernel->second;
+        args = {{"sources", record.sources}, {"flops", record.flops}, {"bytes", record.bytes}};
+        args["schedule"] = record.schedule.empty() ? "library" : record.schedule;
+      }
+      events.push_back({{"name", name},
+                        {"cat", event.kind == "launch" ? "kernel" : std::string(event.kind)},
                         {"ph", "X"},
-                        {"ts", static_cast<double>(event.start_ns) / 1e3},
-                        {"dur", static_cast<double>(event.end_ns - event.start_ns) / 1e3},
+                        {"ts", start},
+                        {"dur", end - start},
                         {"pid", 0},
-                        {"tid", 0}});
+                        {"tid", 0},
+                        {"args", std::move(args)}});
     };
     RunOptions options;
     options.profile = &hook;

@@ -1,13 +1,14 @@
 // tcc compile: a model into a package.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "compiler/cli/command.h"
 #include "runtime/file_util.h"
+#include "runtime/signature_json.h"
 #include "runtime/status.h"
 
 namespace tcc::cli {
@@ -19,6 +20,8 @@ struct CompileCommand {
   CompileFlags compile;
   InputFlags inputs;
   bool json = false;
+  std::string folder_;                          // of --emit; empty: standard output
+  std::map<std::string, std::string> emitted_;  // name -> text, or the file it is in
 
   absl::Status Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
@@ -28,18 +31,20 @@ struct CompileCommand {
     if (config.to_phase != Phase::kPackage && !output.empty()) {
       return absl::InvalidArgumentError("-o needs a whole compile; leave --to-phase out");
     }
-    std::string folder;
+    std::vector<std::string> names;
     if (!emit.empty()) {
-      config.emit = absl::StrSplit(emit[0], ',');
-      for (const std::string& name : config.emit) {
-        if (name != "tcc" && name != "kernels" && name != "llvm" && name != "asm" && name != "plan" && name != "cuda" &&
-            name != "scheduled" && name != "import") {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "--emit: unknown '", name, "'; there are import, tcc, kernels, scheduled, cuda, llvm, asm, plan"));
-        }
+      names = absl::StrSplit(emit[0], ',', absl::SkipEmpty());
+      for (const std::string& name : names) {
+        TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name));
+        if (kind.phase <= config.to_phase) continue;
+        return absl::InvalidArgumentError(absl::StrCat("--emit=", name, ": is made by phase ",
+                                                       std::string(PhaseName(kind.phase)),
+                                                       ", but --to-phase=", to_phase, " stops before it"));
       }
-      if (emit.size() > 1) folder = emit[1];
+      if (emit.size() > 1) folder_ = emit[1];
     }
+    config.emit = names;
+    config.package_file = output;
     if (!output.empty() && std::filesystem::is_directory(output)) {
       return absl::InvalidArgumentError(absl::StrCat(output, ": is a folder; name the package file"));
     }
@@ -47,35 +52,39 @@ struct CompileCommand {
     config.allow_fallback = compile.allow_fallback();
     config.progress = TerminalProgress();
     TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
+    if (session->is_package()) {
+      return absl::InvalidArgumentError(absl::StrCat(model, ": is compiled already; name the model it was made from"));
+    }
     TCC_ASSIGN_OR_RETURN(const CallTypes types, inputs.Types(*session));
     // Values of small inputs may matter.
     absl::StatusOr<std::vector<Tensor>> tensors = inputs.Load(*session);
     if (!tensors.ok()) tensors = std::vector<Tensor>();
     TCC_ASSIGN_OR_RETURN(const CompileEvent event, session->Prepare(types, *tensors));
     ClearProgress();
-    if (event.reply) TCC_RETURN_IF_ERROR(Emit(*event.reply, folder));
-    if (!output.empty()) {
-      // Without the cache there was only a temporary file.
-      const bool kept = std::filesystem::exists(event.package);
-      if (!kept) return absl::InvalidArgumentError("-o does not go together with --no-cache and --emit");
-      TCC_RETURN_IF_ERROR(CopyPackage(event.package));
+    if (event.reply) {
+      for (const std::string& name : names) TCC_RETURN_IF_ERROR(Emit(*event.reply, name));
     }
+    // What is not kept in the cache was written there at once.
+    if (!output.empty() && event.package != output) TCC_RETURN_IF_ERROR(CopyPackage(event.package));
     Summarise(event);
     return absl::OkStatus();
   }
 
-  static absl::Status Emit(const CompileReply& reply, const std::string& folder) {
-    for (const auto& [name, text] : reply.emitted) {
-      if (folder.empty()) {
-        std::printf("%s\n", text.c_str());
-        continue;
-      }
-      std::error_code error;
-      std::filesystem::create_directories(folder, error);
-      const std::string path = absl::StrCat(folder, "/", name, name == "plan" ? ".json" : ".mlir");
-      TCC_RETURN_IF_ERROR(WriteFileAtomically(path, text));
-      std::fprintf(stderr, "wrote %s\n", path.c_str());
+  absl::Status Emit(const CompileReply& reply, const std::string& name) {
+    const auto it = reply.emitted.find(name);
+    // A model without kernels has no code.
+    const std::string text = it == reply.emitted.end() ? std::string() : it->second;
+    if (folder_.empty()) {
+      if (!json) std::printf("%s%s", text.c_str(), text.empty() || text.back() == '\n' ? "" : "\n");
+      emitted_[name] = text;
+      return absl::OkStatus();
     }
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name));
+    const std::string path = absl::StrCat(folder_, "/", name, std::string(kind.suffix));
+    TCC_RETURN_IF_ERROR(WriteFileAtomically(path, text));
+    emitted_[name] = path;
     return absl::OkStatus();
   }
 
@@ -114,45 +123,54 @@ struct CompileCommand {
   }
 
   void Summarise(const CompileEvent& event) const {
-    int library = 0;
-    for (const KernelRecord& kernel : event.kernels) library += kernel.schedule.empty();
-    const int generated = static_cast<int>(event.kernels.size()) - library;
+    const std::vector<KernelRecord>& kernels = event.reply ? event.reply->kernels : event.kernels;
+    const auto library =
+        std::count_if(kernels.begin(), kernels.end(), [](const auto& k) { return k.schedule.empty(); });
+    const auto generated = static_cast<ptrdiff_t>(kernels.size()) - library;
     // (Without the cache the package was a temporary file.)
-    const std::string kept = std::filesystem::exists(event.package) ? event.package : "";
+    std::error_code ignored;
+    const std::string kept = std::filesystem::exists(event.package, ignored) ? event.package : "";
     const std::string where = output.empty() ? kept : output;
+    const std::vector<std::pair<std::string, double>> phases =
+        event.reply ? event.reply->phase_ms : std::vector<std::pair<std::string, double>>();
     if (json) {
-      nlohmann::json phases = nlohmann::json::object();
-      if (event.reply) {
-        for (const auto& [name, ms] : event.reply->phase_ms) phases[name] = ms;
-      }
-      std::printf("%s\n",
-                  nlohmann::json{{"graphs", 1},
-                                 {"graph_breaks", 0},
-                                 {"kernels_generated", generated},
-                                 {"kernels_library", library},
-                                 {"phase_ms", phases},
-                                 {"autotune", TuningToJson(event.reply ? event.reply->tuning : TuningSummary())},
-                                 {"seconds", event.seconds},
-                                 {"package", where},
-                                 {"cache", event.hit ? "hit" : "miss"}}
-                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                      .c_str());
+      nlohmann::json phase_ms = nlohmann::json::object();
+      for (const auto& [name, ms] : phases) phase_ms[name] = ms;
+      nlohmann::json summary = {{"graphs", 1},
+                                {"graph_breaks", 0},
+                                {"kernels_generated", generated},
+                                {"kernels_library", library},
+                                {"phase_ms", phase_ms},
+                                {"autotune", TuningToJson(event.reply ? event.reply->tuning : TuningSummary())},
+                                {"seconds", event.seconds},
+                                {"package", where},
+                                {"signature", SignatureToJson(event.signature)},
+                                {"cache", event.hit ? "hit" : "miss"}};
+      if (!emitted_.empty()) summary[folder_.empty() ? "emitted" : "emitted_files"] = emitted_;
+      std::printf("%s\n", summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
       return;
     }
-    std::printf("graphs 1, graph breaks 0\n");
-    std::printf("kernels: %d generated, %d library calls\n", generated, library);
-    if (event.reply) {
-      std::printf("time:");
-      for (const auto& [name, ms] : event.reply->phase_ms) std::printf(" %s %.0f ms", name.c_str(), ms);
-      std::printf("\n");
+    // What was asked for as text has standard output for itself.
+    std::FILE* const out = !emitted_.empty() && folder_.empty() ? stderr : stdout;
+    std::fprintf(out, "graphs: 1, graph breaks: 0\n");
+    if (!kernels.empty() || !where.empty())
+      std::fprintf(out, "kernels: %td generated, %td library\n", generated, library);
+    if (!phases.empty()) {
+      std::fprintf(out, "time:");
+      for (const auto& [name, ms] : phases) std::fprintf(out, " %s %.0f ms", name.c_str(), ms);
+      std::fprintf(out, "\n");
     }
     if (event.reply && event.reply->tuning.kernels > 0) {
       const TuningSummary& tuning = event.reply->tuning;
-      std::printf("autotune: %d kernels (%d reused, %d skipped), %d candidates measured, %d better than the default\n",
-                  tuning.kernels, tuning.reused, tuning.skipped, tuning.measured, tuning.changed);
+      std::fprintf(out,
+                   "autotune: %d kernels (%d reused, %d skipped), %d candidates measured, %d better than the default\n",
+                   tuning.kernels, tuning.reused, tuning.skipped, tuning.measured, tuning.changed);
     }
-    if (!where.empty()) std::printf("package: %s\n", where.c_str());
-    std::printf("cache: %s, %.3f s\n", event.hit ? "hit" : "miss", event.seconds);
+    if (!folder_.empty()) {
+      for (const auto& [name, path] : emitted_) std::fprintf(out, "wrote: %s\n", path.c_str());
+    }
+    if (!where.empty()) std::fprintf(out, "package: %s\n", where.c_str());
+    std::fprintf(out, "cache: %s, %.3f s\n", event.hit ? "hit" : "miss", event.seconds);
   }
 };
 
@@ -165,12 +183,16 @@ void AddCompileCommand(CLI::App& app, int* exit_code) {
   sub->add_option("-o,--output", command->output, "Where the package goes");
   command->inputs.AddTo(*sub);
   command->compile.AddTo(*sub);
-  sub->add_option("--emit", command->emit, "What to show: tcc, kernels, cuda, llvm, asm, plan; into DIR if given")
+  sub->add_option("--emit", command->emit,
+                  "Texts to show, with commas between them: import, tcc, kernels, scheduled, llvm, asm, plan; into "
+                  "files in DIR if given")
       ->expected(1, 2);
   sub->add_option("--to-phase", command->to_phase,
                   "The last phase: load, import, simplify, fuse, autotune, codegen or package");
   sub->add_flag("--json", command->json, "Output for machines, errors too");
-  sub->footer("Example: tcc compile model.onnx -o model.tcc --input 'x=f32[batch:1..64,3,224,224]'");
+  sub->footer(
+      "Example: tcc compile model.onnx -o model.tcc --input 'x=f32[batch:1..64,3,224,224]'\n"
+      "         tcc compile model.onnx --emit kernels,asm DIR");
   sub->callback([command, exit_code] {
     const absl::Status status = command->Run();
     *exit_code = status.ok() ? kOk : Fail(status);

@@ -155,7 +155,11 @@ struct ExplainCommand {
       }
       graphs.push_back(std::move(graph));
     }
-    return {{"graphs", graphs}, {"graph_breaks", nlohmann::json::array()}};
+    std::vector<std::string> recompiles;
+    for (const CompileEvent& event : events) {
+      if (!event.reason.empty()) recompiles.push_back(event.reason);
+    }
+    return {{"graphs", graphs}, {"graph_breaks", nlohmann::json::array()}, {"recompiles", recompiles}};
   }
 
   static void Print(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) {
@@ -164,7 +168,11 @@ struct ExplainCommand {
       const CompileEvent& event = events[i];
       const Totals totals = Sum(event, ms);
       std::printf("\ngraph %zu\n", i);
-      if (!event.reason.empty()) std::printf("  recompiled because of %s\n", event.reason.c_str());
+      if (!event.reason.empty()) {
+        std::printf("  recompiled, since none of those before would do:\n    %s\n",
+                    absl::StrReplaceAll(event.reason, {{"\n", "\n    "}}).c_str());
+      }
+      std::printf("  package: %s (cache %s)\n", event.package.c_str(), event.hit ? "hit" : "miss");
       std::printf("  guards:\n");
       for (const std::string& guard : Guards(event.signature)) std::printf("    %s\n", guard.c_str());
       std::printf("  outputs:\n");

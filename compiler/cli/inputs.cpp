@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <random>
 
 #include "absl/strings/match.h"
@@ -23,21 +24,6 @@ bool IsFileName(const std::string& text) {
 // A file of several inputs: given without NAME=, which file names may contain too.
 bool IsWholeFile(const std::string& text) {
   return absl::EndsWith(text, ".npz") && (text.find('=') == std::string::npos || std::filesystem::exists(text));
-}
-
-// An extent for what is described; a dynamic one stands for any of its range, the smallest that is not special will do.
-int64_t Representative(const DimSpec& dim, const DeclaredInput& input, size_t axis) {
-  switch (dim.kind) {
-    case DimSpec::Kind::kStatic:
-      return dim.value;
-    case DimSpec::Kind::kAutomatic:
-      return input.has_rank && axis < input.dims.size() ? input.dims[axis].value : -1;
-    case DimSpec::Kind::kDynamic:
-      break;
-  }
-  int64_t value = std::min(std::max<int64_t>(dim.min, 2), dim.max);
-  value = (value + dim.multiple_of - 1) / dim.multiple_of * dim.multiple_of;
-  return value > dim.max ? dim.max / dim.multiple_of * dim.multiple_of : value;
 }
 
 // "x=f32[batch,3,?]", as the model declares it.
@@ -116,6 +102,17 @@ absl::StatusOr<Tensor> Random(const TensorType& type, std::mt19937_64& generator
   return tensor;
 }
 
+// An example of what is described, axis by axis; axes of which nothing is said stay. A rank that differs is an error
+// of its own elsewhere.
+void Mark(const std::vector<DimSpec>& described, Dims* dims) {
+  if (dims->empty()) dims->assign(described.size(), -1);
+  for (size_t axis = 0; axis < std::min(described.size(), dims->size()); ++axis) {
+    const DimSpec& dim = described[axis];
+    if (dim.kind == DimSpec::Kind::kStatic) (*dims)[axis] = dim.value;
+    if (dim.kind == DimSpec::Kind::kDynamic) (*dims)[axis] = ExampleExtent(dim);
+  }
+}
+
 }  // namespace
 
 void InputFlags::AddTo(CLI::App& command) {
@@ -138,28 +135,27 @@ absl::Status InputFlags::AddDynamic(Options* options) const {
     const InputDescription& description = *description_or;
     const bool dynamic = std::any_of(description.dims.begin(), description.dims.end(),
                                      [](const DimSpec& dim) { return dim.kind == DimSpec::Kind::kDynamic; });
-    if (dynamic) options->dynamic.push_back({named.first, description.dims});
+    // What --dynamic says of the same input counts: here only its ranks and numbers do.
+    const bool described = std::any_of(options->dynamic.begin(), options->dynamic.end(),
+                                       [&](const DynamicSpec& spec) { return spec.input == named.first; });
+    if (dynamic && !described) options->dynamic.push_back({named.first, description.dims});
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
   CallTypes types(session.inputs().size());
+  std::vector<const DynamicSpec*> marks(types.size(), nullptr);
+  std::vector<bool> given(types.size(), false);
   for (size_t i = 0; i < types.size(); ++i) {
     const DeclaredInput& input = session.inputs()[i];
-    if (input.optional) continue;
-    if (!input.has_rank) continue;
+    for (const DynamicSpec& spec : session.options().dynamic) {
+      if (spec.input == input.name) marks[i] = &spec;
+    }
+    if (marks[i] == nullptr && (input.optional || !input.has_rank)) continue;
     types[i].dtype = input.dtype;
     for (const auto& dim : input.dims) types[i].dims.push_back(dim.value);
-  }
-  for (const DynamicSpec& spec : session.options().dynamic) {
-    TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, spec.input));
-    const DeclaredInput& input = session.inputs()[index];
-    types[index].dtype = input.dtype;
-    types[index].dims.clear();
-    for (const DimSpec& dim : spec.dims) {
-      types[index].dims.push_back(Representative(dim, input, types[index].dims.size()));
-    }
+    if (marks[i] != nullptr) Mark(marks[i]->dims, &types[i].dims);
   }
   for (const std::string& text : inputs_) {
     if (IsWholeFile(text)) {
@@ -167,7 +163,9 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
       std::vector<Tensor> tensors(types.size());
       TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
       for (size_t i = 0; i < types.size(); ++i) {
-        if (tensors[i].valid()) types[i] = tensors[i].type();
+        if (!tensors[i].valid()) continue;
+        types[i] = tensors[i].type();
+        given[i] = true;
       }
       continue;
     }
@@ -176,16 +174,42 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
     if (IsFileName(named.second)) {
       TCC_ASSIGN_OR_RETURN(const Tensor tensor, LoadTensor(named.second));
       types[index] = tensor.type();
+      given[index] = true;
       continue;
     }
     TCC_ASSIGN_OR_RETURN(InputDescription description, ParseInputDescription(named.second));
     const DeclaredInput& input = session.inputs()[index];
-    types[index].dtype = description.dtype == DType::kInvalid ? input.dtype : description.dtype;
-    types[index].dims.clear();
-    for (const DimSpec& dim : description.dims) {
-      types[index].dims.push_back(Representative(dim, input, types[index].dims.size()));
+    TensorType& type = types[index];
+    type.dtype = description.dtype == DType::kInvalid ? input.dtype : description.dtype;
+    type.dims.assign(description.dims.size(), -1);
+    for (size_t axis = 0; axis < std::min(type.dims.size(), input.dims.size()); ++axis) {
+      type.dims[axis] = input.dims[axis].value;
+    }
+    Mark(description.dims, &type.dims);
+    given[index] = true;
+    if (marks[index] == nullptr) continue;
+    // A name stands for what --dynamic says of that axis.
+    Dims marked = type.dims;
+    Mark(marks[index]->dims, &marked);
+    for (size_t axis = 0; axis < type.dims.size(); ++axis) {
+      if (description.dims[axis].kind != DimSpec::Kind::kStatic) type.dims[axis] = marked[axis];
     }
   }
+  // Extents of one name are one extent: inputs of which nothing else is said follow the others.
+  std::map<std::string, int64_t> named_extents;
+  const auto each_name = [&](bool of_given, auto visit) {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (marks[i] == nullptr || given[i] != of_given) continue;
+      for (size_t axis = 0; axis < std::min(marks[i]->dims.size(), types[i].dims.size()); ++axis) {
+        const std::string& name = marks[i]->dims[axis].name;
+        if (!name.empty()) visit(name, types[i].dims[axis]);
+      }
+    }
+  };
+  each_name(true, [&](const std::string& name, int64_t& extent) { named_extents.emplace(name, extent); });
+  each_name(false, [&](const std::string& name, int64_t& extent) {
+    if (const auto it = named_extents.find(name); it != named_extents.end()) extent = it->second;
+  });
   std::vector<std::string> open;
   for (size_t i = 0; i < types.size(); ++i) {
     const DeclaredInput& input = session.inputs()[i];

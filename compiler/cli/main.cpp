@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/cli/command.h"
 #include "compiler/version.h"
+#include "runtime/logs.h"
 
 namespace tcc::cli {
 namespace {
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
       "\"exit_code\": 2}}.");
   for (int i = 1; i < argc; ++i) tcc::cli::json_errors |= std::string(argv[i]) == "--json";
   int exit_code = tcc::cli::kOk;
+  (void)tcc::LogEnabled("guards");  // says what is wrong with $TCC_LOGS, whatever the command
   tcc::cli::AddCompileCommand(app, &exit_code);
   tcc::cli::AddRunCommand(app, &exit_code);
   tcc::cli::AddBenchCommand(app, &exit_code);

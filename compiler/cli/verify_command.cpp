@@ -22,6 +22,8 @@ struct VerifyCommand {
 
   absl::StatusOr<bool> Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
+    std::error_code ignored;
+    if (std::filesystem::is_directory(model, ignored)) return RunReproducer(options);
     TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
     std::string path = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-verify-XXXXXX.npz");
     FileDescriptor file(::mkstemps(path.data(), 4));
@@ -48,7 +50,22 @@ struct VerifyCommand {
     TCC_ASSIGN_OR_RETURN(const CompileEvent event, session->Prepare(types, tensors));
     ClearProgress();
     if (!event.reply || !event.reply->verification) return absl::InternalError("the worker did not verify");
-    const Verification& result = *event.reply->verification;
+    return Report(*event.reply->verification);
+  }
+
+  // What an earlier verification left: one kernel with its operands.
+  absl::StatusOr<bool> RunReproducer(const Options& options) const {
+    if (!inputs.empty()) return absl::InvalidArgumentError(absl::StrCat(model, ": is a reproducer, it has its inputs"));
+    CompileRequest request;
+    request.model = std::filesystem::absolute(model).string();
+    request.options = options;
+    request.to_phase = Phase::kCodegen;
+    TCC_ASSIGN_OR_RETURN(const CompileReply reply, WorkerPool::Global().Compile(request));
+    if (!reply.verification) return absl::InternalError("the worker did not verify");
+    return Report(*reply.verification);
+  }
+
+  bool Report(const Verification& result) const {
     if (json) {
       std::printf("%s\n", nlohmann::json{{"agrees", result.agrees},
                                          {"max_error", result.max_error},
@@ -61,7 +78,9 @@ struct VerifyCommand {
     } else {
       std::printf("differs from the interpreter; largest error %.3g\nfirst difference: %s\n", result.max_error,
                   result.where.c_str());
-      if (!result.reproducer.empty()) std::printf("reproducer: %s\n", result.reproducer.c_str());
+      if (!result.reproducer.empty()) {
+        std::printf("reproducer: tcc verify %s\n", result.reproducer.c_str());
+      }
     }
     return result.agrees;
   }
@@ -72,14 +91,15 @@ struct VerifyCommand {
 void AddVerifyCommand(CLI::App& app, int* exit_code) {
   auto command = std::make_shared<VerifyCommand>();
   CLI::App* sub = app.add_subcommand("verify", "Compares the compiled model with the interpreter");
-  sub->add_option("MODEL", command->model, "An .onnx model")->required();
+  sub->add_option("MODEL", command->model, "An .onnx model, or a reproducer: a folder that an earlier verify left")
+      ->required();
   command->inputs.AddTo(*sub);
   command->compile.AddTo(*sub);
   sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer(
       "Example: tcc verify model.onnx --input data.npz\n"
       "Without inputs, random ones. Where the two differ, the first kernel that does is named, and written to\n"
-      "$TCC_REPRODUCER_DIR (default /tmp) with its operands.");
+      "$TCC_REPRODUCER_DIR (default /tmp) with its operands: tcc verify FOLDER compares that kernel alone.");
   sub->callback([command, exit_code] {
     const absl::StatusOr<bool> agrees = command->Run();
     *exit_code = !agrees.ok() ? Fail(agrees.status()) : *agrees ? kOk : kFailed;

@@ -21,6 +21,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/wire.h"
+#include "runtime/logs.h"
 
 namespace {
 
@@ -132,6 +133,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: tcc-worker --request FILE\nWithout arguments it is started by tcc's library, not by hand.\n";
     return 2;
   }
+  tcc::LogAsHelper();
   // The socket is for this process, not for what it may start.
   ::fcntl(tcc::kWorkerSocket, F_SETFD, FD_CLOEXEC);
   return Serve();

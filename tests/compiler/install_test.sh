@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs into a prefix, moves it, and builds and runs programs against it: with the compiler, with the runtime, in C.
-# usage: install_test.sh BUILD_DIR SOURCE_DIR MODEL
+# usage: install_test.sh BUILD_DIR SOURCE_DIR MODEL OPEN_MODEL     (of four floats; of two open axes)
 set -euo pipefail
-build=$1 source=$2 model=$3
+build=$1 source=$2 model=$3 open_model=$4
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 for component in runtime compiler; do
@@ -13,7 +13,7 @@ cmake -S "$source/tests/compiler/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PA
   -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cmake --build "$scratch/build" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cmake -S "$source/docs/samples" -B "$scratch/samples" -DCMAKE_PREFIX_PATH="$scratch/moved" \
-  -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+  -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cmake --build "$scratch/samples" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 export TCC_CACHE_DIR=$scratch/cache
 unset TCC_WORKER
@@ -21,6 +21,19 @@ package=$("$scratch/build/use_compiler" "$model")
 cp "$package" "$scratch/model.tcc"
 "$scratch/build/use_runtime" "$scratch/model.tcc"
 "$scratch/build/use_c" "$scratch/model.tcc"
+# The samples of docs/howto.md. (Output into a variable first: grep -q would close the pipe on a program still writing.)
+expect() {
+  local text=$1 out
+  shift
+  out=$("$@") || { echo "FAILED: $*: $out"; exit 1; }
+  grep -qF -- "$text" <<<"$out" || { echo "FAILED: $* does not print '$text': $out"; exit 1; }
+}
+samples=$scratch/samples
+expect 'from the cache' "$samples/embed" "$model"
+expect 'y: f32[3,3]' "$samples/embed" "$open_model"
+expect '1 compilation' "$samples/dynamic_shapes" "$open_model"
+expect 'y: f32[4] {0, 2, 4, 6}' "$samples/run_package" "$scratch/model.tcc" 4
+expect 'first element 0' "$samples/run_package_c" "$scratch/model.tcc" 4
 # The runtime alone loads no compiler and no ONNX.
 if ldd "$scratch/build/use_c" | grep -E 'MLIR|LLVM|protobuf'; then
   echo "the runtime loads what it should not"
