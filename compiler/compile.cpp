@@ -84,6 +84,8 @@ class Compilation {
     const absl::Status status = RunSteps();
     // (Each phase is noted when it ends: the import is over.)
     if (status.ok() || !request_.allow_fallback || reply_.phase_ms.size() <= 2) return status;
+    // What cannot be written would not be written then either.
+    if (reply_.phase_ms.back().first == PhaseName(Phase::kPackage)) return status;
     // Slow and right is better than nothing: everything as library kernels.
     reply_ = {};
     reply_.warnings.push_back(

@@ -56,7 +56,8 @@ void LogHints(const std::string& model, mlir::ModuleOp fused, const codegen::Pla
   for (const codegen::ExplainRecord& record : built.explain) {
     if (!record.isLibrary()) continue;
     std::string hint = absl::StrCat("library kernel: ", record.name, ": ", Megabytes(record.bytes));
-    if (record.flops > 0 && all > 0) absl::StrAppendFormat(&hint, ", %.1f %% of the arithmetic", 100 * record.flops / all);
+    if (record.flops > 0 && all > 0)
+      absl::StrAppendFormat(&hint, ", %.1f %% of the arithmetic", 100 * record.flops / all);
     hints.push_back(std::move(hint));
   }
   fused.walk([&](mlir::Operation* op) {

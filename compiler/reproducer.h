@@ -17,7 +17,8 @@
 namespace tcc {
 
 // Writes one below $TCC_REPRODUCER_DIR (default /tmp) and returns its folder; empty where that fails. `values`: the
-// values that the function had in a run, by their opaque pointers; those of operands, and of symbols, are taken from it.
+// values that the function had in a run, by their opaque pointers; those of operands, and of symbols, are taken from
+// it.
 std::string WriteReproducer(mlir::Operation* op, const std::map<void*, Tensor>& values, const Tensor& actual,
                             const Tensor& expected);
 

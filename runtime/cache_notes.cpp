@@ -82,14 +82,14 @@ CallNotes ArtifactCache::ReadNotes(const std::string& model_key) {
 }
 
 CallNotes ArtifactCache::UpdateNotes(const std::string& model_key, const std::function<void(CallNotes&)>& change) {
-  const FileDescriptor lock =
-      writable_ ? LockKey(absl::StrCat("note-", Hash128(model_key))) : FileDescriptor();
+  const FileDescriptor lock = writable_ ? LockKey(absl::StrCat("note-", Hash128(model_key))) : FileDescriptor();
   CallNotes notes = ReadNotes(model_key);
   const Json before = ToJson(notes);
   std::vector<CallNotes::Specialisation>& list = notes.specialisations;
   std::erase_if(list, [&](const auto& one) { return access(PackagePath(one.key).c_str(), F_OK) != 0; });
   change(notes);
-  if (list.size() > CallNotes::kMaxSpecialisations) list.erase(list.begin(), list.end() - CallNotes::kMaxSpecialisations);
+  if (list.size() > CallNotes::kMaxSpecialisations)
+    list.erase(list.begin(), list.end() - CallNotes::kMaxSpecialisations);
   const Json after = ToJson(notes);
   if (!writable_ || after == before) return notes;
   const std::string text = after.dump(-1, ' ', false, Json::error_handler_t::replace);

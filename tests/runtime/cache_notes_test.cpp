@@ -77,8 +77,8 @@ TEST(CacheNotes, DamagedNotesAreNone) {
   for (const auto& item : std::filesystem::directory_iterator(fixture.folder + "/v1/notes")) file = item.path();
   const std::string good = ReadFile(file);
   for (const std::string& text :
-       {std::string(), std::string("null"), std::string("[]"), std::string("{\"x\": [0]}"), good.substr(0, good.size() / 2),
-        std::string(R"({"dynamic": {"x": [99]}, "seen": {}, "specialisations": []})"),
+       {std::string(), std::string("null"), std::string("[]"), std::string("{\"x\": [0]}"),
+        good.substr(0, good.size() / 2), std::string(R"({"dynamic": {"x": [99]}, "seen": {}, "specialisations": []})"),
         std::string(R"({"dynamic": {"x": 1}, "seen": {}, "specialisations": []})"),
         std::string(R"({"dynamic": {}, "seen": {"x": [[-4]]}, "specialisations": []})"),
         std::string(R"({"dynamic": {"y": [1]}, "seen": {}, "specialisations": [{"key": "../../evil"}]})"),
