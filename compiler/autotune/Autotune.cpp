@@ -11,10 +11,10 @@
 #include "compiler/autotune/Candidates.h"
 #include "compiler/autotune/Choose.h"
 #include "compiler/autotune/TuningStore.h"
-#include "compiler/logs.h"
 #include "compiler/version.h"
 #include "ir/Extents.h"
 #include "runtime/cpu_features.h"
+#include "runtime/logs.h"
 #include "runtime/thread_pool.h"
 
 using namespace mlir;
