@@ -35,6 +35,28 @@ expect 2 'unknown mode' "$tcc" run "$model" --input "$data" --mode=fast
 expect 2 'is a folder' "$tcc" compile "$model" -o "$scratch"
 expect 2 'unknown phase' "$tcc" compile "$model" --to-phase=nowhere
 expect 0 'tcc\.' "$tcc" compile "$model" --input "$data" --emit tcc
+# Texts: files for people's editors, or standard output with nothing else on it; what the last phase does not make is an error.
+expect 0 'wrote: .*kernels.mlir' "$tcc" compile "$model" --input "$data" --to-phase fuse --emit import,tcc,kernels "$scratch/texts"
+expect 0 'wrote: .*asm.s' "$tcc" compile "$model" --input "$data" --to-phase codegen --emit=scheduled,llvm,asm,plan "$scratch/texts"
+for file in import.mlir:func.func tcc.mlir:tcc.conv kernels.mlir:tcc.kernel scheduled.mlir:vector llvm.ll:define asm.s:ret plan.json:functions; do
+  expect 0 "${file#*:}" cat "$scratch/texts/${file%:*}"
+done
+"$tcc" compile "$model" --input "$data" --to-phase codegen --emit plan 2>/dev/null >"$scratch/plan.json"
+cmp -s "$scratch/plan.json" <(cat "$scratch/texts/plan.json"; echo) || cmp -s "$scratch/plan.json" "$scratch/texts/plan.json" ||
+  { echo 'FAILED: --emit plan prints something else than it writes'; failures=$((failures + 1)); }
+for combination in asm:fuse plan:fuse kernels:simplify tcc:import import:load; do
+  expect 2 "but --to-phase=${combination#*:} stops before it" "$tcc" compile "$model" --input "$data" --emit "${combination%:*}" --to-phase "${combination#*:}"
+done
+expect 2 'there are import, tcc, kernels, scheduled, llvm, asm, plan' "$tcc" compile "$model" --emit soup
+# A package from a compile that keeps nothing in the cache.
+expect 0 "package: $scratch/alone.tcc" "$tcc" compile "$model" --input "$data" --no-cache -o "$scratch/alone.tcc"
+expect 0 'as expected' "$tcc" run "$scratch/alone.tcc" --input "$data" --expect "$data" --rtol 1e-4
+# Every topic has something to say, in the worker too.
+logs=$(TMPDIR=$scratch TCC_LOGS=all TCC_CACHE_DIR=$scratch/logs "$tcc" run "$model" --input "$data" 2>&1 >/dev/null)
+for topic in guards graph_breaks fusion schedule output_code cache perf_hints; do
+  grep -q "^\[tcc $topic\] " <<<"$logs" || { echo "FAILED: TCC_LOGS=$topic says nothing"; failures=$((failures + 1)); }
+done
+TCC_LOGS=recompiles,soup TCC_CACHE_DIR=$scratch/logs expect 0 "unknown topic 'soup'; there are all, guards" "$tcc" cache stats
 expect 0 '"median_ms"' "$tcc" bench "$model" --input "$data" --iterations 3 --warmup 0 --json
 expect 0 '"cold_ms"' "$tcc" bench "$model" --input "$data" --iterations 1 --warmup 0 --json
 expect 0 '^\{"calls"' "$tcc" bench "$scratch/m.tcc" --input "$data" --iterations 1 --warmup 0 --json  # nothing compiles

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Every command's --json is one line of JSON whose keys are those that docs/command-line.md lists.
+
+usage: json_keys.py TCC SOURCE_DIR MODEL     (MODEL: y = x + x of two open axes)
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+tcc, source, model = (os.path.abspath(path) for path in sys.argv[1:])
+failures = 0
+
+
+def documented():
+    """Command -> keys of the whole row: of the object itself and of what is in it."""
+    rows = {}
+    for line in open(os.path.join(source, 'docs/command-line.md')):
+        cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
+        if len(cells) == 2 and cells[0].startswith('`'):
+            for command in re.findall(r'`([^`]+)`', cells[0]):
+                rows.setdefault(command, set()).update(re.findall(r'`([a-z0-9_]+)`', cells[1]))
+    rows['cache gc'] = rows['cache verify'] = rows['cache clear']
+    return rows
+
+
+# Below these come names of other people: phases, options, kernels' own numbers.
+OPEN = {'phase_ms', 'options', 'signature', 'emitted', 'emitted_files', 'autotune'}
+
+
+def keys_of(value):
+    if isinstance(value, list):
+        return set().union(*[keys_of(item) for item in value]) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    keys = set(value)
+    for key, inner in value.items():
+        if key not in OPEN:
+            keys |= keys_of(inner)
+    return keys
+
+
+def check(command, *arguments, code=0, required=()):
+    global failures
+    run = subprocess.run([tcc, *command.split(), *arguments, '--json'], capture_output=True, text=True)
+    name = 'cache gc' if command.startswith('cache gc') else command
+    try:
+        value = json.loads(run.stdout)
+        assert run.returncode == code, f'exit code {run.returncode}'
+        assert run.stdout.count('\n') == 1, 'more than one line'
+        unknown = keys_of(value) - ROWS[name]
+        assert not unknown, f'keys that are not documented: {sorted(unknown)}'
+        missing = set(required) - keys_of(value)
+        assert not missing, f'keys that are missing: {sorted(missing)}'
+        return value
+    except (ValueError, AssertionError, KeyError) as error:
+        failures += 1
+        print(f'FAILED: {command} {" ".join(arguments)}: {error!r}\n{run.stdout[:300]}\n{run.stderr[:300]}')
+    return {}
+
+
+ROWS = documented()
+with tempfile.TemporaryDirectory() as scratch:
+    os.environ['TCC_CACHE_DIR'] = os.path.join(scratch, 'cache')
+    shape = ['--input', 'x=f32[4,3]']
+    compiled = ['graphs', 'graph_breaks', 'kernels_generated', 'kernels_library', 'phase_ms', 'seconds', 'package', 'signature', 'cache']
+    check('compile', model, *shape, required=compiled)
+    assert check('compile', model, *shape, required=compiled).get('cache') == 'hit' or failures
+    texts = check('compile', model, *shape, '--emit', 'kernels,plan', required=['emitted'])
+    if texts and 'tcc.kernel' not in texts['emitted']['kernels']:
+        failures += 1
+        print('FAILED: the text of --emit is not in the JSON')
+    check('compile', model, *shape, '--emit', 'asm', os.path.join(scratch, 'texts'), required=['emitted_files'])
+    check('run', model, *shape, '--random', required=['outputs', 'cache_hit'])
+    bench = ['first_ms', 'min_ms', 'median_ms', 'mean_ms', 'p90_ms', 'p99_ms', 'calls_per_s', 'calls', 'peak_rss_mb']
+    trace = os.path.join(scratch, 'trace.json')
+    check('bench', model, *shape, '--random', '--iterations', '3', '--warmup', '0', '--profile', trace, required=bench + ['cold_ms'])
+    events = json.load(open(trace))['traceEvents']
+    if not events or not all(event['args']['sources'] for event in events):
+        failures += 1
+        print(f'FAILED: a kernel without sources in the trace: {events}')
+    explained = check('explain', model, *shape, '--random', required=['graphs', 'guards', 'kernels', 'sources', 'schedule', 'flops', 'bytes',
+                                                                  'library_time_share', 'graph_breaks', 'recompiles', 'ms'])
+    if explained and len(explained['graphs'][0]['kernels']) != len(events):
+        failures += 1
+        print('FAILED: explain and the trace disagree on the number of kernels')
+    check('explain', model, *shape, required=['graphs', 'kernels'])
+    check('verify', model, *shape, required=['agrees', 'max_error', 'where', 'reproducer'])
+    for command in ('cache stats', 'cache ls', 'cache gc', 'cache verify', 'devices', 'cache clear'):
+        check(command)
+print(f'{failures} failures')
+sys.exit(1 if failures else 0)
