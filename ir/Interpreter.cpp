@@ -223,7 +223,9 @@ private:
       std::vector<Tensor> arguments{Tensor::Scalar<int64_t>(iteration)};
       arguments.insert(arguments.end(), carried.begin(), carried.end());
       TCC_ASSIGN_OR_RETURN(std::vector<Tensor> yielded, runBlock(op.getBody().front(), arguments));
-      TCC_ASSIGN_OR_RETURN(condition, scalarOf(yielded.front()));
+      if (op.getCondition()) {
+        TCC_ASSIGN_OR_RETURN(condition, scalarOf(yielded.front()));
+      }
       carried.assign(yielded.begin() + 1, yielded.begin() + 1 + carried.size());
       for (size_t k = 0; k < scans; ++k)
         stacks[k].push_back(yielded[1 + carried.size() + k]);

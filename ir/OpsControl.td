@@ -29,7 +29,7 @@ def TCC_LoopOp : TCC_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">, Recur
   let description = [{
     The region's arguments are the iteration (i64 scalar), then the carried values; it yields the next condition, the next
     carried values, and one element for each scan output. Results: final carried values, then the scan outputs (stacked along
-    a new axis 0). Carried values may change extents from one iteration to the next where the argument's extent is a symbol of
+    a new axis 0). Without `condition` the yielded one is ignored. Carried values may change extents from one iteration to the next where the argument's extent is a symbol of
     its own.
   }];
   let arguments = (ins Optional<TCC_IntTensor>:$trip_count, Optional<TCC_BoolTensor>:$condition, Variadic<TCC_Tensor>:$initial);

@@ -117,6 +117,28 @@ def control_flow(add):
         add(f"loop_grows_{name}_uses_i", loop([node("Identity", "c", "c2"), node("Cast", "i", "k", to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype))),
                                               node("Unsqueeze", "k zero", "u"), node("Concat", "v u", "w", axis=0)], start, "y"),
             {"trips": np.array(4), "start": np.array([7], dtype)}, {"y": np.array([7, 0, 1, 2, 3], dtype)}, constants={"zero": np.array([0])})
+    # A condition that holds at first ends a loop later (do-while): powers of two up to the first that is not below 20.
+    def doubling(first, out="y", keep=(node("Less", "w limit", "c2"),)):
+        body = helper.make_graph([node("Add", "v v", "w"), *keep, node("Identity", "w", "element")], "body",
+                                 [info("i", np.array(0)), info("c", np.array(True)), info("v", np.array(1.0, F))],
+                                 [info("c2", np.array(True)), info("w", np.array(1.0, F)), info("element", np.array(1.0, F))])
+        return helper.make_node("Loop", [*first, "one"], [out, "all"], body=body)
+
+    one, limit = {"one": np.array(1, F)}, {"limit": np.array(20, F)}
+    powers = {"y": np.array(32, F), "all": np.array([2, 4, 8, 16, 32], F)}
+    add("loop_do_while", doubling(["", "c0"]), one, powers, constants={"c0": np.array(True), **limit})
+    add("loop_do_while_counted", doubling(["trips", "c0"]), one, powers, constants={"c0": np.array(True), "trips": np.array(9), **limit})
+    add("loop_do_while_fewer", doubling(["trips", "c0"]), one, {"y": np.array(8, F), "all": np.array([2, 4, 8], F)},
+        constants={"c0": np.array(True), "trips": np.array(3), **limit})
+    add("loop_do_while_at_run_time", doubling(["trips", "c0"]), {**one, "c0": np.array(True), "trips": np.array(9), **limit}, powers,
+        more=[({"one": np.array(15, F), "c0": np.array(True), "trips": np.array(9), **limit}, {"y": np.array(30, F), "all": np.array([30], F)})])
+    # Without a condition the body's is ignored.
+    add("loop_for", doubling(["trips", ""]), one, {"y": np.array(128, F), "all": np.array([2, 4, 8, 16, 32, 64, 128], F)},
+        constants={"trips": np.array(7), **limit})
+    add("loop_false_at_first", doubling(["trips", "c0"]), one, {"y": np.array(1, F), "all": np.zeros(0, F)},
+        constants={"c0": np.array(False), "trips": np.array(7), **limit})
+    endless = (node("Identity", "c", "c2"),)
+    add("loop_without_end", doubling(["", "c0"], keep=endless), one, constants={"c0": np.array(True)}, error="never ends")
 
 
 def sequences(add):
@@ -133,6 +155,15 @@ def sequences(add):
     add("sequence_at", build + [node("SequenceAt", "s2 last")], {"a": a, "b": b}, {"y": b}, constants={"last": np.array(-1)})
     add("sequence_length", build + [node("SequenceLength", "s2")], {"a": a, "b": b}, {"y": np.array(2)})
     add("sequence_at_out_of_range", build + [node("SequenceAt", "s2 third")], {"a": a, "b": b}, constants={"third": np.array(2)}, error="out of range|2")
+
+    # A loop that collects: its condition ends it, or is ignored where there is none before it.
+    sequence = lambda name: helper.make_tensor_sequence_value_info(name, 1, None)
+    body = helper.make_graph([node("SequenceInsert", "s a", "s2"), node("Less", "i two", "c2")], "body",
+                             [info("i", np.array(0)), info("c", np.array(True)), sequence("s")], [info("c2", np.array(True)), sequence("s2")])
+    for name, first, times in (("condition", ["trips", "c0"], 3), ("trip_count", ["trips", ""], 5)):
+        collect = [node("SequenceEmpty", "", "s0"), helper.make_node("Loop", [*first, "s0"], ["all"], body=body), node("ConcatFromSequence", "all", axis=0)]
+        add(f"sequence_loop_{name}", collect, {"a": a}, {"y": np.concatenate([a] * times)},
+            constants={"trips": np.array(5), "two": np.array(2), "c0": np.array(True)})
 
 
 def recurrent(add):

@@ -40,7 +40,8 @@ static void unroll(NodeBuilder &b, Value tripCount, Value condition) {
     std::vector<Item> results = b.graph.importSubgraph(body, b.builder, arguments, b);
     b.check(results.size() == 1 + b.numOutputs() && results[0].kind == Item::Kind::Tensor,
             "the body returns too few values");
-    condition = b.reshape(results[0].tensor, ArrayRef<int64_t>{});
+    if (condition) // without one, the body's is ignored
+      condition = b.reshape(results[0].tensor, ArrayRef<int64_t>{});
     carried.assign(results.begin() + 1, results.begin() + 1 + carriedCount);
     for (size_t k = 0; k < scans.size(); ++k) {
       const Item &element = results[1 + carriedCount + k];
@@ -65,10 +66,6 @@ void convertLoop(NodeBuilder &b) {
     return v ? b.reshape(v, ArrayRef<int64_t>{}) : v;
   };
   Value tripCount = scalar(0), condition = scalar(1);
-  // A condition that holds from the start is no condition.
-  if (condition)
-    if (std::optional<Ints> known = b.constantInts(condition); known && known->front())
-      condition = {};
   Values initial;
   for (size_t i = 0; i < carriedCount; ++i) {
     if (b.item(i + 2).kind != Item::Kind::Tensor) {

@@ -66,9 +66,17 @@ Values buildLoop(NodeBuilder &b, Value tripCount, Value condition, Values initia
           e = b.freshExtent("loop");
       state.types.push_back(b.tensorType(extents, b.elementType(v)));
     }
+    // A condition that holds from the start and after each iteration is none. (Holding from the start alone makes a
+    // do-while loop.)
+    auto holds = [&](Value v) {
+      std::optional<Ints> known = b.constantInts(v);
+      return known && known->front();
+    };
+    if (condition && holds(condition) && holds(yielded[0]))
+      condition = {};
+    b.check(tripCount || condition, "the loop never ends: it has no trip count, and its condition always holds");
     std::optional<Exprs> trips = tripCount && !condition ? b.knownInts(tripCount) : std::nullopt;
-    std::optional<Ints> goesOn = b.constantInts(yielded[0]);
-    bool counted = trips && goesOn && goesOn->front() && b.range(trips->front()).first >= 0;
+    bool counted = trips && b.range(trips->front()).first >= 0;
     for (Value element : ArrayRef(yielded).drop_front(1 + initial.size())) {
       Exprs extents{counted ? trips->front() : b.freshExtent("iterations")};
       for (AffineExpr e : b.extents(element))
