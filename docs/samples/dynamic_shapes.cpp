@@ -2,6 +2,7 @@
 // usage: dynamic_shapes MODEL.onnx     (inputs of float32 whose first extent is the batch)
 #include <tcc/tcc.h>
 
+#include <algorithm>
 #include <iostream>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // usage: embed MODEL.onnx
 #include <tcc/tcc.h>
 
+#include <algorithm>
 #include <iostream>
 #include <vector>
 
