@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 
@@ -15,6 +16,7 @@
 #include "frontend/onnx/program/Program.h"
 #include "runtime/cpu_features.h"
 #include "runtime/dispatch.h"
+#include "runtime/file_util.h"
 #include "runtime/logs.h"
 #include "runtime/signature_json.h"
 #include "runtime/status.h"
@@ -440,9 +442,9 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
     TCC_ASSIGN_OR_RETURN(package, Package::Open(config_.package_file));
   } else if (!KeepsPackages()) {
     // For this process only; what is open stays readable.
-    std::string pattern = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-XXXXXX.tcc");
+    std::string pattern = absl::StrCat(TemporaryFolder(), "/tcc-XXXXXX.tcc");
     FileDescriptor file(::mkstemps(pattern.data(), 4));
-    if (!file.valid()) return absl::InternalError(absl::StrCat("cannot create ", pattern));
+    if (!file.valid()) return ErrnoStatus(errno, pattern, "create");
     absl::Status status = build(pattern, "");
     if (status.ok()) {
       absl::StatusOr<std::shared_ptr<const Package>> opened = Package::Open(pattern);
@@ -455,7 +457,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
     TCC_ASSIGN_OR_RETURN(package, cache().GetOrBuild(event->key, build, &event->hit));
     // One just built was opened under the name it was written to.
     const std::string path = cache().PackagePath(event->key);
-    event->package = std::filesystem::exists(path) ? path : package->path();
+    event->package = Exists(path) ? path : package->path();
   }
   if (package != nullptr && event->package.empty()) event->package = package->path();
   event->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

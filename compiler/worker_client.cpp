@@ -182,11 +182,9 @@ void WorkerPool::GiveBack(std::unique_ptr<Worker> worker) {
 
 std::string WorkerPool::WriteReproducer(const nlohmann::json& message) {
   std::string folder = options_.reproducer_folder;
-  for (const char* variable : {"TCC_REPRODUCER_DIR", "TMPDIR"}) {
-    const char* value = ::getenv(variable);
-    if (folder.empty() && value != nullptr) folder = value;
-  }
-  if (folder.empty()) folder = "/tmp";
+  const char* from_environment = ::getenv("TCC_REPRODUCER_DIR");
+  if (folder.empty() && from_environment != nullptr) folder = from_environment;
+  if (folder.empty()) folder = TemporaryFolder();
   std::string pattern = absl::StrCat(folder, "/tcc-reproducer-XXXXXX.json");
   FileDescriptor file(::mkstemps(pattern.data(), 5));
   if (!file.valid()) return "";

@@ -173,8 +173,7 @@ FileDescriptor ArtifactCache::LockKey(const std::string& key) {
 }
 
 absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::BuildPrivately(const Build& build) {
-  const std::string folder = FromEnvironment("TMPDIR");
-  std::string path = absl::StrCat(folder.empty() ? "/tmp" : folder, "/tcc-package-XXXXXX");
+  std::string path = TemporaryFolder() + "/tcc-package-XXXXXX";
   const FileDescriptor file(mkostemp(path.data(), O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, path, "write");
   const absl::Status built = build(path, "");

@@ -116,6 +116,21 @@ absl::Status AtomicFile::Commit() {
   return absl::OkStatus();
 }
 
+bool Exists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0;
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string TemporaryFolder() {
+  const char* folder = getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
   TCC_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   TCC_RETURN_IF_ERROR(file.file().Write(bytes));

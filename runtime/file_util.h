@@ -83,6 +83,13 @@ class AtomicFile {
   FileDescriptor file_;
 };
 
+// Whether `path` names something, or a folder: false where that cannot be told (no access, too long a name), where
+// std::filesystem's functions of these names throw.
+bool Exists(const std::string& path);
+bool IsFolder(const std::string& path);
+// $TMPDIR, else /tmp. It need not exist.
+std::string TemporaryFolder();
+
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 
 // A status for errno after a failed call on `path`.

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -62,8 +63,8 @@ struct BenchCommand {
       if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
     };
     if (!skip_cold) {
-      folder = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-bench-XXXXXX");
-      if (::mkdtemp(folder.data()) == nullptr) return absl::InternalError(absl::StrCat("cannot create ", folder));
+      folder = absl::StrCat(TemporaryFolder(), "/tcc-bench-XXXXXX");
+      if (::mkdtemp(folder.data()) == nullptr) return ErrnoStatus(errno, folder, "create");
       ArtifactCache::Options options;
       options.folder = folder;
       cache = ArtifactCache::Open(options);

@@ -117,7 +117,8 @@ void AddCacheCommand(CLI::App& app, int* exit_code) {
   auto json = std::make_shared<bool>(false);
   auto max_bytes = std::make_shared<int64_t>(-1);
   gc->add_flag("--json", *json, "Output for machines, errors too");
-  gc->add_option("--max-bytes", *max_bytes, "How much may remain; default: the configured limit");
+  gc->add_option("--max-bytes", *max_bytes, "How much may remain; default: the configured limit")
+      ->check(CLI::NonNegativeNumber);
   gc->footer("Example: tcc cache gc --max-bytes 1000000000");
   gc->callback([json, max_bytes, exit_code] { *exit_code = Collect(*json, *max_bytes); });
 }

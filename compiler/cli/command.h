@@ -26,6 +26,9 @@ inline constexpr int kBadInput = 2;
 // code.
 int Fail(const absl::Status& status);
 
+// An error where writing to `output` would replace the model itself.
+absl::Status CheckOutput(const std::string& output, const std::string& model);
+
 // Each adds its subcommand; `exit_code` is set when it runs.
 void AddBenchCommand(CLI::App& app, int* exit_code);
 void AddCacheCommand(CLI::App& app, int* exit_code);

@@ -45,9 +45,10 @@ struct CompileCommand {
     }
     config.emit = names;
     config.package_file = output;
-    if (!output.empty() && std::filesystem::is_directory(output)) {
+    if (!output.empty() && IsFolder(output)) {
       return absl::InvalidArgumentError(absl::StrCat(output, ": is a folder; name the package file"));
     }
+    TCC_RETURN_IF_ERROR(CheckOutput(output, model));
     config.options = std::move(options);
     config.allow_fallback = compile.allow_fallback();
     config.progress = TerminalProgress();
@@ -128,8 +129,7 @@ struct CompileCommand {
         std::count_if(kernels.begin(), kernels.end(), [](const auto& k) { return k.schedule.empty(); });
     const auto generated = static_cast<ptrdiff_t>(kernels.size()) - library;
     // (Without the cache the package was a temporary file.)
-    std::error_code ignored;
-    const std::string kept = std::filesystem::exists(event.package, ignored) ? event.package : "";
+    const std::string kept = Exists(event.package) ? event.package : "";
     const std::string where = output.empty() ? kept : output;
     const std::vector<std::pair<std::string, double>> phases =
         event.reply ? event.reply->phase_ms : std::vector<std::pair<std::string, double>>();

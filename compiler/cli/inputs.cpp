@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "compiler/cli/command.h"
 #include "frontend/onnx/program/ValueFile.h"
 #include "runtime/dispatch.h"
+#include "runtime/file_util.h"
 #include "runtime/npy.h"
 #include "runtime/status.h"
 
@@ -23,7 +23,7 @@ bool IsFileName(const std::string& text) {
 
 // A file of several inputs: given without NAME=, which file names may contain too.
 bool IsWholeFile(const std::string& text) {
-  return absl::EndsWith(text, ".npz") && (text.find('=') == std::string::npos || std::filesystem::exists(text));
+  return absl::EndsWith(text, ".npz") && (text.find('=') == std::string::npos || Exists(text));
 }
 
 // "x=f32[batch,3,?]", as the model declares it.
@@ -298,6 +298,9 @@ absl::StatusOr<Options> CompileFlags::Parse() const {
   TCC_ASSIGN_OR_RETURN(options.numerics, ParseNumerics(numerics_));
   options.target = target_;
   options.fullgraph = fullgraph_;
+  for (const std::string& root : external_data_roots_) {
+    if (!IsFolder(root)) return absl::NotFoundError(absl::StrCat("--external-data-root '", root, "': no such folder"));
+  }
   options.external_data_roots = external_data_roots_;
   options.recompile_limit = recompile_limit_;
   options.compile_timeout_seconds = timeout_;

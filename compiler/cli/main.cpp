@@ -1,6 +1,7 @@
 // tcc: compiles and runs models. See `tcc --help`.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,12 @@ int Fail(const absl::Status& status) {
     std::fprintf(stderr, "tcc: error: %s\n", message.c_str());
   }
   return exit_code;
+}
+
+absl::Status CheckOutput(const std::string& output, const std::string& model) {
+  std::error_code unknown;
+  if (output.empty() || !std::filesystem::equivalent(output, model, unknown)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", output, "' is the model; name another file for the output"));
 }
 
 }  // namespace tcc::cli

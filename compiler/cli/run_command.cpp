@@ -23,6 +23,7 @@ struct RunCommand {
   absl::Status Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
     TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    TCC_RETURN_IF_ERROR(CheckOutput(output, model));
     Session::Config config;
     config.options = std::move(options);
     config.allow_fallback = compile.allow_fallback();

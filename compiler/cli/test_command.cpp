@@ -15,6 +15,7 @@
 #include "compiler/cli/command.h"
 #include "frontend/onnx/program/Interface.h"
 #include "frontend/onnx/program/ValueFile.h"
+#include "runtime/file_util.h"
 #include "runtime/status.h"
 
 namespace tcc::cli {
@@ -56,8 +57,10 @@ class FolderTest {
     TCC_RETURN_IF_ERROR(read.status());
     interface_ = *std::move(read);
     std::vector<fs::path> sets;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      if (entry.is_directory() && entry.path().filename().string().rfind("test_data_set_", 0) == 0) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder_, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+      const fs::directory_entry& entry = *it;
+      if (IsFolder(entry.path()) && entry.path().filename().string().rfind("test_data_set_", 0) == 0) {
         sets.push_back(entry.path());
       }
     }
@@ -78,7 +81,7 @@ class FolderTest {
     for (size_t i = 0; i < interface_.inputs.size(); ++i) {
       const onnx::ValueInfo& info = interface_.inputs[i];
       const fs::path file = set / absl::StrCat("input_", i, ".pb");
-      if (!fs::exists(file)) {
+      if (!Exists(file)) {
         if (info.kind == onnx::ValueInfo::Kind::Tensor) inputs.emplace_back();
         continue;
       }
@@ -106,7 +109,7 @@ class FolderTest {
     std::vector<Tensor> expected;
     for (size_t i = 0; i < interface_.outputs.size(); ++i) {
       const fs::path file = set / absl::StrCat("output_", i, ".pb");
-      if (!fs::exists(file)) break;
+      if (!Exists(file)) break;
       TCC_ASSIGN_OR_RETURN(const onnx::Value value, onnx::loadValueFile(file, interface_.outputs[i].kind));
       Flatten(value, &expected);
     }
@@ -181,13 +184,15 @@ struct TestCommand {
     for (const std::string& folder : folders) {
       std::error_code error;
       if (!fs::is_directory(folder, error)) return absl::NotFoundError(absl::StrCat(folder, ": is not a folder"));
-      if (fs::exists(fs::path(folder) / "model.onnx")) {
+      if (Exists(folder + "/model.onnx")) {
         found.insert(fs::path(folder).lexically_normal());
         continue;
       }
-      for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-        if (entry.path().filename() == "model.onnx") found.insert(entry.path().parent_path());
+      for (fs::recursive_directory_iterator it(folder, error); !error && it != fs::recursive_directory_iterator();
+           it.increment(error)) {
+        if (it->path().filename() == "model.onnx") found.insert(it->path().parent_path());
       }
+      if (error) return absl::PermissionDeniedError(absl::StrCat(folder, ": cannot be read: ", error.message()));
     }
     if (found.empty()) return absl::NotFoundError("no model.onnx at or below the given folders");
     std::vector<fs::path> tests;

@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/cli/command.h"
+#include "runtime/file_util.h"
 #include "runtime/npy.h"
 #include "runtime/status.h"
 
@@ -25,9 +27,9 @@ struct VerifyCommand {
     std::error_code ignored;
     if (std::filesystem::is_directory(model, ignored)) return RunReproducer(options);
     TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
-    std::string path = absl::StrCat(std::filesystem::temp_directory_path().string(), "/tcc-verify-XXXXXX.npz");
+    std::string path = absl::StrCat(TemporaryFolder(), "/tcc-verify-XXXXXX.npz");
     FileDescriptor file(::mkstemps(path.data(), 4));
-    if (!file.valid()) return absl::InternalError(absl::StrCat("cannot create ", path));
+    if (!file.valid()) return ErrnoStatus(errno, path, "create");
     absl::Cleanup remove = [&] { ::unlink(path.c_str()); };
     Session::Config config;
     config.options = std::move(options);
@@ -57,7 +59,8 @@ struct VerifyCommand {
   absl::StatusOr<bool> RunReproducer(const Options& options) const {
     if (!inputs.empty()) return absl::InvalidArgumentError(absl::StrCat(model, ": is a reproducer, it has its inputs"));
     CompileRequest request;
-    request.model = std::filesystem::absolute(model).string();
+    std::error_code unknown;
+    request.model = std::filesystem::absolute(model, unknown).string();
     request.options = options;
     request.to_phase = Phase::kCodegen;
     TCC_ASSIGN_OR_RETURN(const CompileReply reply, WorkerPool::Global().Compile(request));

@@ -21,10 +21,10 @@ def run(*command, env=None):
     return subprocess.run(command, capture_output=True, text=True, errors='replace', timeout=120, env=env)
 
 
-def expect(text, *command, code=2):
+def expect(text, *command, code=2, variables=None):
     """Every word of `text` (separated by |) must be in what the command prints."""
     global failures
-    done = run(*command)
+    done = run(*command, env=dict(os.environ, **(variables or {})))
     out = done.stdout + done.stderr
     missing = [word for word in text.split('|') if word not in out]
     if done.returncode != code or missing:
@@ -214,10 +214,26 @@ def calls(tcc):
     expect('none/out.tcc', tcc, 'compile', 'ok.onnx', '-o', 'none/out.tcc')
     expect("'pipe'|device", tcc, 'compile', 'ok.onnx', '-o', 'pipe')
     expect("no command 'frob'|compile", tcc, 'frob')
+    # Names that cannot even be looked up, and folders that are not there.
+    long = 300 * 'y'
+    expect('too long', tcc, 'run', 'ok.onnx', '--input', f'x={long}.npz')
+    expect(f"no input '{long}'", tcc, 'run', 'ok.onnx', '--input', f'{long}=.npz')
+    expect('too long', tcc, 'compile', 'ok.onnx', '-o', long)
+    expect('too long', tcc, 'run', f'{long}.onnx')
+    expect("root 'none'|no such folder", tcc, 'run', 'ok.onnx', '--random', '--external-data-root', 'none')
+    expect('none/tcc-|No such file', tcc, 'run', 'ok.onnx', '--random', '--no-cache', variables={'TMPDIR': 'none'})
+    expect('none/tcc-|No such file', tcc, 'bench', 'ok.onnx', '--random', variables={'TMPDIR': 'none'})
+    expect('-5', tcc, 'cache', 'gc', '--max-bytes', '-5')
+    # The model itself is no place for an output.
+    os.symlink('ok.onnx', 'same.onnx')
+    expect("'same.onnx' is the model", tcc, 'compile', 'ok.onnx', '-o', 'same.onnx')
+    expect("'./ok.onnx' is the model", tcc, 'run', 'ok.onnx', '--random', '--output', './ok.onnx')
     save('indices.onnx', [node('Gather', ('x', 'i'))], inputs=(X, info('i', [2], TensorProto.INT64)))
     expect("inputs 'x', 'i' are missing|--input 'x=FILE' --input 'i=FILE'", tcc, 'run', 'indices.onnx')
     save('open.onnx', [node('Add', ('x', 'z'))], inputs=(info('x', ['n', 3]), info('z', ['n', 3])))
     expect("--input 'x=f32[n,3]' --input 'z=f32[n,3]'", tcc, 'compile', 'open.onnx')
+    huge = f'f32[{1 << 44},3]'
+    expect('memory', tcc, 'run', 'open.onnx', '--random', '--input', f'x={huge}', '--input', f'z={huge}')
     for index in ([0, 5], [-9, 0], [np.iinfo(np.int64).min, 0]):
         np.savez('indices.npz', x=np.ones((2, 3), np.float32), i=np.array(index))
         expect("'n' (Gather)|out of range", tcc, 'run', 'indices.onnx', '--input', 'indices.npz')

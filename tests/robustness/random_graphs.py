@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Random small graphs, compiled by tcc and compared with ONNX Runtime.
 
-usage: random_graphs.py TCC [--seed S] [--count N] [--keep DIR] [--kind static|dynamic|integer|half|bfloat|double|all]
+usage: random_graphs.py TCC [--seed S] [--count N] [--keep DIR] [--kind static|dynamic|learned|integer|half|bfloat|double|all]
+                        [--target TARGET]
 
 Each graph mixes pointwise ops, broadcasts, reductions, normalisations, matrix products, convolutions, pooling and data
 movement over odd extents (0, 1, primes, one past a tile). Dynamic graphs have one extent `n`, and are called with several
@@ -63,6 +64,7 @@ def main():
     parser.add_argument('--count', type=int, default=100)
     parser.add_argument('--keep', default='')
     parser.add_argument('--kind', default='all', choices=['all', *sorted(set(KINDS))])
+    parser.add_argument('--target', default='cpu')
     options = parser.parse_args()
     kinds = KINDS if options.kind == 'all' else [options.kind]
     passed = failed = skipped = 0
@@ -74,7 +76,7 @@ def main():
             continue
         model = g.model(outputs)
         with tempfile.TemporaryDirectory() as folder:
-            runner = Runner(options.tcc, folder)
+            runner = Runner([options.tcc, 'run', '--target', options.target], folder)
             for valuation, n in enumerate(g.ns[:4] if seed % 2 else g.ns):
                 feed = g.feed(valuation)
                 ok, text = check(model, feed, runner, kind == 'dynamic', STORED.get(kind))

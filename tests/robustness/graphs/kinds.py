@@ -18,7 +18,9 @@ INTEGER = [integer_binary] * 4 + [integer_unary, integer_cast, integer_compare] 
 
 # Of the float kinds: what the graph computes in. The graph is made in float32 and rewritten.
 STORED = {'half': TensorProto.FLOAT16, 'bfloat': TensorProto.BFLOAT16, 'double': TensorProto.DOUBLE}
-KINDS = ['static', 'dynamic', 'integer', 'half', 'dynamic', 'static', 'integer', 'bfloat', 'dynamic', 'double']
+# 'dynamic' marks its extents, 'learned' leaves that to the second call.
+VARYING = ['dynamic', 'learned']
+KINDS = ['static', 'dynamic', 'integer', 'half', 'learned', 'static', 'integer', 'bfloat', 'dynamic', 'double']
 
 SHAPES = [[4, 6], [1, 5, 7], [2, 4, 9, 7], [1, 8, 12, 12], [3, 17, 33], [2, 3, 4, 5, 6], [13], [65, 31], [1, 1, 1, 1], [2, 16, 5, 17],
           [7, 1, 9], [0, 3], [2, 0, 4], [1, 3, 1, 20], [37, 64]]
@@ -27,9 +29,9 @@ DYNAMIC_SHAPES = [[4, 6], [5, 7, 8], [2, 4, 9, 7], [1, 8, 12, 12], [13], [65, 31
 
 def make(seed, kind):
     rng = np.random.default_rng(seed)
-    g = Graph(rng, kind == 'dynamic', INTEGER if kind == 'integer' else FLOAT)
-    shape = list(g.pick(DYNAMIC_SHAPES if kind == 'dynamic' else SHAPES))
-    if kind == 'dynamic':
+    g = Graph(rng, kind in VARYING, INTEGER if kind == 'integer' else FLOAT)
+    shape = list(g.pick(DYNAMIC_SHAPES if kind in VARYING else SHAPES))
+    if kind in VARYING:
         for axis in {g.pick(range(len(shape))), g.pick(range(len(shape)))}:
             if g.chance(0.8) or axis == 0:
                 shape[axis] = 'n'
