@@ -19,7 +19,7 @@ namespace {
 mlir::MLIRContext& context() {
   static auto* const context = [] {
     auto* made = new mlir::MLIRContext(mlir::MLIRContext::Threading::DISABLED);
-    made->loadDialect<tcc::ir::TccDialect, mlir::func::FuncDialect>();
+    made->loadDialect<tcc::ir::TCCDialect, mlir::func::FuncDialect>();
     return made;
   }();
   return *context;

@@ -40,3 +40,16 @@ func.func @transpose_before_sum(%x: tensor<64x48xf32>) -> tensor<48xf32> {
   %s = tcc.reduce %t {kind = #tcc.reduce_kind<sum>, axes = array<i64: 1>, keep_dims = false} : (tensor<48x64xf32>) -> tensor<48xf32>
   return %s : tensor<48xf32>
 }
+
+// -----
+
+// The sum is a scalar that is read beside every element: it counts as such when the pad asks how its producer is walked.
+// CHECK-LABEL: func.func @scalar_below_a_pad
+// CHECK: tcc.kernel
+func.func @scalar_below_a_pad(%x: tensor<?xf32, #tcc.extents<s0>>) -> (tensor<?xf32, #tcc.extents<s0 + 1>>, tensor<f32>) attributes {tcc.symbols = [#tcc.symbol<"n", 0, 64, 1>]} {
+  %r = tcc.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = #tcc.reduce_kind<sum>} : (tensor<?xf32, #tcc.extents<s0>>) -> tensor<f32>
+  %b = tcc.broadcast %r : (tensor<f32>) -> tensor<?xf32, #tcc.extents<s0>>
+  %d = tcc.div %b, %x : tensor<?xf32, #tcc.extents<s0>>
+  %p = tcc.pad %d {high = #tcc.extents<1>, low = #tcc.extents<0>, mode = #tcc.pad_mode<constant>} : (tensor<?xf32, #tcc.extents<s0>>) -> tensor<?xf32, #tcc.extents<s0 + 1>>
+  return %p, %r : tensor<?xf32, #tcc.extents<s0 + 1>>, tensor<f32>
+}

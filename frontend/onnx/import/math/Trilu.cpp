@@ -9,9 +9,8 @@ void convertTrilu(NodeBuilder &b) {
   Value x = b.input(0);
   b.check(b.rank(x) >= 2, "needs a rank of at least 2");
   Value k = b.has(1) ? b.reshape(b.input(1), ArrayRef<int64_t>{}) : b.scalarInt(b.i64Type(), 0);
-  Exprs plane(b.extents(x).end() - 2, b.extents(x).end());
   Exprs all = b.extents(x);
-  plane.assign(all.end() - 2, all.end());
+  Exprs plane(all.end() - 2, all.end());
   Value row = b.iota(plane, 0, b.i64Type()), column = b.iota(plane, 1, b.i64Type());
   bool upper = b.intAttr("upper", 1) != 0;
   // Upper keeps column - row >= k, lower column - row <= k.
