@@ -49,6 +49,25 @@ TEST(If, DecidedByData) {
 }
 
 // openvinotoolkit/openvino#35770
+// A hundred iterations of a hundred: the bound counts what is imported, not what the file holds.
+TEST(Loop, UnrollingIsBounded) {
+  LoadOptions load;
+  load.limits.nodes = 1000;
+  expectError(node(17, "float[1] x", R"(
+      n = Constant <value = int64 {100}> ()
+      e = SequenceEmpty ()
+      s = Loop <body = outer (int64 i, bool c, seq(float[1]) a) => (bool d, seq(float[1]) b) {
+        d = Identity (c)
+        b = Loop <body = inner (int64 j, bool f, seq(float[1]) p) => (bool g, seq(float[1]) q) {
+          g = Identity (f)
+          q = Identity (p)
+        }> (n, , a)
+      }> (n, , e)
+      t = SequenceInsert (s, x)
+      y = ConcatFromSequence <axis = 0> (t))"),
+              {floats({1}, {1})}, "unrolling loops gives more than 1000 nodes", load);
+}
+
 TEST(Sequence, EmptyInsertConcat) {
   expect(node(13, "float[2] x",
               "e = SequenceEmpty () s = SequenceInsert (e, x) t = SequenceInsert (s, x) y = ConcatFromSequence <axis = "

@@ -35,10 +35,11 @@ std::string node(int opset, const std::string& inputs, const std::string& body) 
          ") => (float y) {\n" + body + "\n}";
 }
 
-absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vector<Tensor>& inputs, bool dynamic) {
+absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vector<Tensor>& inputs, bool dynamic,
+                                        const LoadOptions& load) {
   absl::StatusOr<std::string> bytes = modelFromText(text);
   if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<std::shared_ptr<const Program>> program = Program::parse(*bytes);
+  absl::StatusOr<std::shared_ptr<const Program>> program = Program::parse(*bytes, "", load);
   if (!program.ok()) return program.status();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string diagnostics;
@@ -93,8 +94,9 @@ void expect(const std::string& text, const std::vector<Tensor>& inputs, const Te
   }
 }
 
-void expectError(const std::string& text, const std::vector<Tensor>& inputs, const std::string& part) {
-  absl::StatusOr<std::vector<Tensor>> results = run(text, inputs);
+void expectError(const std::string& text, const std::vector<Tensor>& inputs, const std::string& part,
+                 const LoadOptions& load) {
+  absl::StatusOr<std::vector<Tensor>> results = run(text, inputs, /*dynamic=*/false, load);
   ASSERT_FALSE(results.ok());
   EXPECT_NE(results.status().message().find(part), absl::string_view::npos) << results.status().message();
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontend/onnx/import/Import.h"
+#include "frontend/onnx/program/Program.h"
 #include "gtest/gtest.h"
 #include "runtime/tensor.h"
 
@@ -19,7 +20,7 @@ Tensor count(std::vector<int64_t> dims);
 /// Imports the text and interprets it. `dynamic`: every extent of 2 and more is a symbol. An error is the diagnostics'
 /// text.
 absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vector<Tensor>& inputs,
-                                        bool dynamic = false);
+                                        bool dynamic = false, const LoadOptions& load = {});
 
 /// One node: `body` of a graph with float inputs x0.. of the tensors' types and one output y.
 std::string node(int opset, const std::string& inputs, const std::string& body);
@@ -27,6 +28,7 @@ std::string node(int opset, const std::string& inputs, const std::string& body);
 /// Runs and compares the only output; static and dynamic.
 void expect(const std::string& text, const std::vector<Tensor>& inputs, const Tensor& want, double rtol = 1e-5);
 /// The run or the import fails with a message that contains `part`.
-void expectError(const std::string& text, const std::vector<Tensor>& inputs, const std::string& part);
+void expectError(const std::string& text, const std::vector<Tensor>& inputs, const std::string& part,
+                 const LoadOptions& load = {});
 
 }  // namespace tcc::onnx::test

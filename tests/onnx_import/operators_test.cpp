@@ -51,6 +51,17 @@ TEST(Reshape, BakedBatchSizeIsAnErrorThatNamesTheNode) {
               "cannot reshape 12 elements to 6");
 }
 
+TEST(Shapes, RanksAreBounded) {
+  const char huge[] = "a tensor of rank 137438953472 is not supported";
+  for (const char* text : {"y = ConstantOfShape (s)", "y = Expand (x, s)", "y = Reshape (x, s)"})
+    expectError(node(13, "float[1] x, int64[137438953472] s", text), {}, huge);
+}
+
+TEST(SplitToSequence, LengthsAreBounded) {
+  expectError(node(13, "float[137438953472] x", "s = SplitToSequence (x) y = ConcatFromSequence <axis = 0> (s)"), {},
+              "a sequence of 137438953472 tensors is not supported");
+}
+
 TEST(Reshape, ScalarShapeIsAnError) {
   expectError(node(13, "float[4] x, int64 s", "y = Reshape (x, s)"), {count({4}), ints({}, {4})}, "has no axis 0");
 }

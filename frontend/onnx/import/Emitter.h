@@ -36,6 +36,9 @@ struct Needs {
   unsigned inputSymbols = 0;                    ///< symbols of the inputs come first
 };
 
+/// What models have in earnest is below 10; a hostile one can ask for any rank, in a few bytes.
+inline constexpr int64_t kMaxRank = 64;
+
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::FunctionOpInterface function)
@@ -82,6 +85,16 @@ public:
   std::string whereExtentIs(mlir::AffineExpr e, int64_t wanted) const;
   /// Whether an extent depends on values of tensors, not only on extents of the inputs.
   bool dependsOnData(mlir::AffineExpr e) const;
+  /// The extent of `shape`, a list of extents, as the rank that it describes: at most kMaxRank.
+  int64_t requireRank(mlir::Value shape) const {
+    const int64_t rank = requireExtent(shape, 0, "the shape");
+    checkRank(rank);
+    return rank;
+  }
+  void checkRank(int64_t rank) const {
+    check(rank <= kMaxRank,
+          "a tensor of rank " + llvm::Twine(rank) + " is not supported; the most is " + llvm::Twine(kMaxRank));
+  }
   /// A negative axis counts from the end; out of [-rank, rank) is a failure.
   int64_t normalizeAxis(int64_t axis, int64_t rank) const;
   Ints normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank) const;
@@ -92,7 +105,9 @@ public:
                                   llvm::ArrayRef<mlir::AffineExpr> denominator) const;
   /// An extent that only the run finds out.
   mlir::AffineExpr freshExtent(llvm::StringRef name, int64_t min = 0, int64_t max = INT64_MAX);
+  /// Fails beyond kMaxRank.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> extents, mlir::Type elementType) const {
+    checkRank(static_cast<int64_t>(extents.size()));
     return ir::makeTensorType(extents, elementType);
   }
   mlir::RankedTensorType scalarType(mlir::Type elementType) const {

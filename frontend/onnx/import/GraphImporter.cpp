@@ -68,6 +68,10 @@ void GraphImporter::importNode(const ::onnx::NodeProto &node, OpBuilder &builder
   int64_t version = state.program.opsetVersion(node);
   const Conversion *conversion = findConversion(node.domain(), node.op_type(), version);
   NodeBuilder b(node, version, *this, builder, loc, state.function);
+  // Loops within loops unroll to the product of their trip counts.
+  const int64_t limit = state.program.limits().nodes;
+  if (++state.nodes > limit)
+    b.fail("unrolling loops gives more than " + Twine(limit) + " nodes");
   if (!conversion)
     b.fail("op '" + node.op_type() + "' is not supported");
   conversion->convert(b);

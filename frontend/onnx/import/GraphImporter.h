@@ -13,6 +13,7 @@ struct ImportState {
   const Program &program;
   mlir::FunctionOpInterface function;
   Needs needs;
+  int64_t nodes = 0; ///< imported so far, those of bodies each time
 };
 
 /// One scope of names. Thread safety: none.

@@ -109,7 +109,7 @@ RankedTensorType ModelImporter::declaredType(const ::onnx::ValueInfoProto &input
     else
       extents.push_back(symbolFor(dim.dim_param()));
   }
-  return ir::makeTensorType(extents, element);
+  return emitter.tensorType(extents, element);
 }
 
 void ModelImporter::addInputs(GraphImporter &importer) {
@@ -155,7 +155,7 @@ void ModelImporter::addInputs(GraphImporter &importer) {
       Type element = ir::getElementType(context, spec->dtype);
       if (!element)
         emitter.fail("has no element type that tensors may have");
-      type = ir::makeTensorType(extents, element);
+      type = emitter.tensorType(extents, element);
     } else {
       type = declaredType(input, emitter);
     }

@@ -129,7 +129,7 @@ ValueInfo toValueInfo(const ::onnx::ValueInfoProto &proto) {
 }
 
 absl::Status Program::initialize(const LoadOptions &options) {
-  limits = options.limits;
+  loadLimits = options.limits;
   ::onnx::ModelProto &model = *proto;
   if (model.ir_version() < 3)
     return absl::InvalidArgumentError(
@@ -149,8 +149,8 @@ absl::Status Program::initialize(const LoadOptions &options) {
                                                  "; export it for an older op set, or use a newer tcc"));
   if (options.check)
     TCC_RETURN_IF_ERROR(options.check(model));
-  TCC_RETURN_IF_ERROR(validateModel(model, limits, *external));
-  TCC_RETURN_IF_ERROR(inlineFunctions(model, opsets, limits));
+  TCC_RETURN_IF_ERROR(validateModel(model, loadLimits, *external));
+  TCC_RETURN_IF_ERROR(inlineFunctions(model, opsets, loadLimits));
   nameNodes(*model.mutable_graph());
 
   std::map<std::string_view, int> initializers;
@@ -194,7 +194,7 @@ absl::StatusOr<Tensor> Program::tensor(const ::onnx::TensorProto &tensor) const 
 }
 
 absl::StatusOr<Tensor> Program::tensor(const ::onnx::SparseTensorProto &tensor) const {
-  return toTensor(tensor, limits.denseBytes);
+  return toTensor(tensor, loadLimits.denseBytes);
 }
 
 std::vector<std::string> Program::externalFiles() const {

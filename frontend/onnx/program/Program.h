@@ -97,6 +97,7 @@ public:
   const std::vector<ValueInfo> &outputs() const { return graphOutputs; }
 
   int64_t irVersion() const;
+  const Limits &limits() const { return loadLimits; }
   /// Version of a domain's op set ("" and "ai.onnx" are the same); 0 where the model does not import it.
   int64_t opsetVersion(std::string_view domain) const;
   /// The version that holds for a node: that of the function it comes from, where it was inlined.
@@ -120,7 +121,7 @@ private:
   std::unique_ptr<::onnx::ModelProto> proto;
   std::unique_ptr<ExternalFiles> external;
   std::string filePath;
-  Limits limits;
+  Limits loadLimits;
   std::vector<ValueInfo> graphInputs, graphOutputs;
   std::map<std::string, int64_t, std::less<>> opsets;
   std::shared_ptr<const File> file; ///< null for a program parsed from memory

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from graphs.kinds import rewrite, rounded, stored_as
@@ -83,16 +83,37 @@ class Runner:
 
 
 def nudge(model, feed, seed, unit=3e-7):
-    """Inputs and weights, each a few units in the last place away."""
-    rng = np.random.default_rng(seed)
+    """Every number of the graph, also between its nodes, a few units in the last place away."""
+    copy = shape_inference.infer_shapes(model, strict_mode=True)
+    floats = {v.name for v in list(copy.graph.value_info) + list(copy.graph.input) + list(copy.graph.output)
+              if v.type.tensor_type.elem_type == TensorProto.FLOAT} | {
+                  t.name for t in copy.graph.initializer if t.data_type == TensorProto.FLOAT}
+    ends = {o.name for o in copy.graph.output}
+    scales = {name for node in copy.graph.node if node.op_type == 'Resize' for name in node.input[1:]}
+    one = helper.make_tensor('nudge_one', TensorProto.FLOAT, [], [1.0])
+    nodes = []
 
-    def away(x):
-        return x * (1 + rng.uniform(-unit, unit, x.shape).astype(np.float32)) if x.dtype == np.float32 else x
+    def moved(name):
+        k = len(nodes)
+        nodes.extend([
+            helper.make_node('RandomUniformLike', [name], [f'nudge_a{k}'], low=-unit, high=unit, seed=float(1000 * seed + k + 1)),
+            helper.make_node('Add', [f'nudge_a{k}', one.name], [f'nudge_b{k}']),
+            helper.make_node('Mul', [name, f'nudge_b{k}'], [f'{name}_nudged'])])
 
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    rewrite(copy, lambda tensor: numpy_helper.from_array(np.asarray(away(numpy_helper.to_array(tensor))), tensor.name))
-    return copy, {n: away(v) for n, v in feed.items()}
+    for name in [i.name for i in copy.graph.input] + [i.name for i in copy.graph.initializer]:
+        if name in floats and name not in scales:
+            moved(name)
+    for node in copy.graph.node:
+        node.input[:] = [f'{n}_nudged' if n in floats and n not in scales and n not in ends else n for n in node.input]
+        nodes.append(node)
+        for name in node.output:
+            if name in floats and name not in ends:
+                moved(name)
+    nodes = [type(n).FromString(n.SerializeToString()) for n in nodes]
+    del copy.graph.node[:], copy.graph.value_info[:]
+    copy.graph.node.extend(nodes)
+    copy.graph.initializer.append(one)
+    return copy, feed
 
 
 def second_opinion(model, feed, output, value):
@@ -107,8 +128,8 @@ def second_opinion(model, feed, output, value):
 def check(model, feed, runner, dynamic=False, stored=None):
     """(True, '') where right, (False, what is wrong, or what it warned of), (None, why) where the reference has no opinion.
 
-    The error is relative to the scale of each output; where ONNX Runtime itself moves as much when inputs and weights move by
-    units in the last place, the value says nothing and is left out. With `stored`, another float dtype, tcc computes in it, and
+    The error is relative to the scale of each output; where ONNX Runtime itself moves as much when every number on the way moves
+    by units in the last place, the value says nothing and is left out. With `stored`, another float dtype, tcc computes in it, and
     is compared with float32 on the same (rounded) numbers.
     """
     if stored is not None:
@@ -131,7 +152,7 @@ def check(model, feed, runner, dynamic=False, stored=None):
             onnx.checker.check_model(own, full_check=True)
         except Exception as error:
             return None, f'no such dtype: {str(error)[:200]}'
-        names = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in own.graph.input}
+        names = {i.name: helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in own.graph.input}
         own_feed = {n: v.astype(names[n]) if n in names else v for n, v in feed.items()}
     got, log = runner.run(own, own_feed, dynamic)
     if got is None:

@@ -190,11 +190,13 @@ def resize(g):
         return
     scale = g.pick([2.0, 1.5, 0.5, 3.0])
     mode = g.pick(['nearest', 'linear', 'cubic'])
+    # Where the scaled extent is rounded, ONNX's own tests take it as it was, ONNX Runtime as it is.
+    corners = 'align_corners' if scale in (2.0, 3.0) else 'asymmetric'
     shapes = [s[:2] + tuple(int(d * scale) for d in s[2:]) for s in x.shapes]
     if any(0 in s for s in shapes):
         return
     g.node('Resize', [x, '', g.const(np.array([1, 1, scale, scale], np.float32))], mode=mode, shapes=shapes, exact=False,
-           coordinate_transformation_mode=g.pick(['half_pixel', 'asymmetric', 'align_corners' if scale >= 1 else 'asymmetric']))
+           coordinate_transformation_mode=g.pick(['half_pixel', 'asymmetric', corners]))
 
 
 def cumsum(g):

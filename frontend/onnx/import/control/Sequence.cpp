@@ -67,16 +67,25 @@ void convertConcatFromSequence(NodeBuilder &b) {
   b.result(b.concat(parts, axis));
 }
 
+// A sequence exists only while importing, as so many values.
+static constexpr int64_t kMaxSplit = 1 << 16;
+
 void convertSplitToSequence(NodeBuilder &b) {
   Value x = b.input(0);
   int64_t axis = b.normalizeAxis(b.intAttr("axis", 0), b.rank(x)), extent = b.requireExtent(x, axis, "the split");
   bool keep = true;
   Ints sizes;
+  auto checkCount = [&](int64_t count) {
+    b.check(count <= kMaxSplit,
+            "a sequence of " + Twine(count) + " tensors is not supported; the most is " + Twine(kMaxSplit));
+  };
   if (!b.has(1)) {
+    checkCount(extent);
     sizes.assign(extent, 1);
     keep = b.intAttr("keepdims", 1) != 0;
   } else if (Ints given = b.constantInput(1, "the sizes"); b.rank(b.input(1)) == 0) {
     b.check(given.front() > 0, "the size must be positive");
+    checkCount(extent / given.front());
     for (int64_t start = 0; start < extent; start += given.front())
       sizes.push_back(std::min(given.front(), extent - start));
   } else {
@@ -85,7 +94,7 @@ void convertSplitToSequence(NodeBuilder &b) {
   std::vector<Item> items;
   int64_t start = 0;
   for (int64_t size : sizes) {
-    b.check(size >= 0 && start + size <= extent, "the sizes exceed the extent");
+    b.check(size >= 0 && size <= extent - start, "the sizes exceed the extent");
     Value part = b.sliceAxis(x, axis, start, size);
     items.push_back(keep ? part : b.squeeze(part, {axis}));
     start += size;

@@ -41,7 +41,7 @@ void convertConstantOfShape(NodeBuilder &b) {
     return;
   }
   Exprs target;
-  for (int64_t i = 0, rank = b.requireExtent(b.input(0), 0, "the shape"); i < rank; ++i)
+  for (int64_t i = 0, rank = b.requireRank(b.input(0)); i < rank; ++i)
     target.push_back(b.freshExtent("shape"));
   b.result(b.libraryOne("dynamic_expand", {fill, b.input(0)}, {}, b.tensorType(target, b.elementType(fill))));
 }

@@ -14,7 +14,7 @@ void convertExpand(NodeBuilder &b) {
     target = b.broadcastExtents(b.extents(x), *shape);
     known = llvm::all_of(target, [](AffineExpr e) { return bool(e); });
   } else {
-    target.resize(std::max(b.rank(x), b.requireExtent(b.input(1), 0, "the shape")));
+    target.resize(std::max(b.rank(x), b.requireRank(b.input(1))));
   }
   if (known) {
     b.result(b.broadcastTo(x, target));

@@ -51,7 +51,7 @@ void convertReshape(NodeBuilder &b) {
     b.result(reshapeTo(b, x, *known, allowZero));
     return;
   }
-  int64_t rank = b.requireExtent(b.input(1), 0, "the shape");
+  int64_t rank = b.requireRank(b.input(1));
   Exprs extents;
   for (int64_t i = 0; i < rank; ++i)
     extents.push_back(b.freshExtent("reshape"));
