@@ -1,7 +1,7 @@
 // https://onnx.ai/onnx/operators/onnx__Slice.html: numpy's slicing with clamping, for constant and symbolic bounds.
 #include "frontend/onnx/import/Conversions.h"
 
-#include <limits>
+#include <algorithm>
 
 using namespace mlir;
 
@@ -113,7 +113,9 @@ static void sliceWith(NodeBuilder &b, std::optional<Exprs> starts, std::optional
   Value x = b.input(0);
   for (int64_t &step : steps) {
     b.check(step != 0, "a step of 0");
-    step = std::max(step, -std::numeric_limits<int64_t>::max()); // which has a negative
+    // Any step beyond the axis takes one element; extents are computed with it, which must not overflow.
+    constexpr int64_t kHuge = int64_t(1) << 60;
+    step = std::clamp(step, -kHuge, kHuge);
   }
   if (starts && ends) {
     b.check(starts->size() == axes.size() && ends->size() == axes.size() && steps.size() == axes.size(),
