@@ -52,6 +52,8 @@ GraphInfo Describe(const CompileEvent& event) {
     graph.guards.push_back(std::move(text));
   }
   graph.reason = event.reason;
+  graph.mode = event.mode;
+  graph.precision = event.precision;
   graph.cache_hit = event.hit;
   graph.compile_seconds = event.seconds;
   graph.package = event.package;

@@ -331,7 +331,8 @@ class Compilation {
     if (request_.package.empty()) return absl::OkStatus();
     PackageBuilder builder;
     builder.tcc_version = kVersion;
-    for (const auto& [name, value] : OptionsToJson(request_.options).items()) {
+    const nlohmann::json options = OptionsToJson(request_.options);
+    for (const auto& [name, value] : options.items()) {
       builder.options[name] = value.is_string() ? value.get<std::string>() : value.dump();
     }
     builder.options["model"] = request_.model;

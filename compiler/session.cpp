@@ -360,6 +360,12 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
                        config_.options.mode == Mode::kMaxAutotune;
   variant->runner = std::make_unique<PlanRunner>(std::move(plan), records);
   event->signature = variant->signature;
+  const auto option = [&](const char* name) {
+    const auto it = package->options().find(name);
+    return it == package->options().end() ? std::string() : it->second;
+  };
+  event->mode = option("mode");
+  event->precision = option("precision");
   if (const auto it = package->info(index).find("kernels"); it != package->info(index).end()) {
     const nlohmann::json json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
     if (absl::StatusOr<std::vector<KernelRecord>> kernels = KernelsFromJson(json); kernels.ok())

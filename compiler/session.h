@@ -32,6 +32,7 @@ struct CompileEvent {
   std::string reason;  // why a new one was needed
   Signature signature;
   std::vector<KernelRecord> kernels;
+  std::string mode, precision;        // as the package was compiled
   std::optional<CompileReply> reply;  // where it was compiled now
 };
 

@@ -33,10 +33,19 @@ Value toCompute(OpBuilder &b, Location loc, Value scalar) {
   return type == scalar.getType() ? scalar : b.create<arith::ExtFOp>(loc, type, scalar);
 }
 
-Value fromCompute(OpBuilder &b, Location loc, Value scalar, Type elementType) {
+static constexpr llvm::StringLiteral kAsked = "tcc.asked";
+
+Value fromCompute(OpBuilder &b, Location loc, Value scalar, Type elementType, bool asked) {
   elementType = signless(elementType);
-  return scalar.getType() == elementType ? scalar : b.create<arith::TruncFOp>(loc, elementType, scalar);
+  if (scalar.getType() == elementType)
+    return scalar;
+  auto truncation = b.create<arith::TruncFOp>(loc, elementType, scalar);
+  if (asked)
+    truncation->setAttr(kAsked, b.getUnitAttr());
+  return truncation;
 }
+
+bool isAskedFor(arith::TruncFOp truncation) { return truncation->hasAttr(kAsked); }
 
 Nest::Nest(OpBuilder &b, Location loc, ir::LoopsOp loops) : b(b), loc(loc), numSymbols(ir::getSymbols(loops).size()) {
   llvm::append_range(indices, loops.getBody().front().getArguments());

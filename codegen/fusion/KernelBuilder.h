@@ -15,9 +15,13 @@ mlir::RankedTensorType signlessTensor(mlir::Type tensorType);
 bool isKernelElement(mlir::Type elementType);
 /// f32 for the half types, every other type is its own.
 mlir::Type computeType(mlir::Type elementType);
-/// Widens half floats to f32 and back; other scalars as they are.
+/// Widens half floats to f32 and back; other scalars as they are. `asked`: the model asks for the rounding (a cast).
+/// Otherwise it is only there because a value is stored, and goes where fusion makes the next op read the value itself.
 mlir::Value toCompute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scalar);
-mlir::Value fromCompute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scalar, mlir::Type elementType);
+mlir::Value fromCompute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scalar, mlir::Type elementType,
+                        bool asked = false);
+/// Whether a truncation is one that the model asks for.
+bool isAskedFor(mlir::arith::TruncFOp truncation);
 
 /// The body of a tcc.loops under construction.
 class Nest {

@@ -67,19 +67,19 @@ Value emitScalarCast(OpBuilder &b, Location loc, Value scalar, Type from, Type t
     bool isUnsigned = fromInt.isUnsigned() || fromInt.getWidth() == 1;
     // Integers that float32 does not hold are beyond float16 anyway.
     if (to.isBF16())
-      return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar, isUnsigned), to);
+      return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar, isUnsigned), to, /*asked=*/true);
     Value real = isUnsigned ? b.create<arith::UIToFPOp>(loc, compute, scalar).getResult()
                             : b.create<arith::SIToFPOp>(loc, compute, scalar).getResult();
-    return fromCompute(b, loc, real, to);
+    return fromCompute(b, loc, real, to, /*asked=*/true);
   }
   if (scalar.getType().isF64() && compute != to)
-    return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar), to);
+    return fromCompute(b, loc, toFloat32ForHalf(b, loc, scalar), to, /*asked=*/true);
   unsigned have = scalar.getType().getIntOrFloatBitWidth(), want = compute.getIntOrFloatBitWidth();
   if (have < want)
     scalar = b.create<arith::ExtFOp>(loc, compute, scalar);
   else if (have > want)
     scalar = b.create<arith::TruncFOp>(loc, compute, scalar);
-  return fromCompute(b, loc, scalar, to);
+  return fromCompute(b, loc, scalar, to, /*asked=*/true);
 }
 
 } // namespace tcc::codegen

@@ -250,6 +250,35 @@ void foldSelects(ir::KernelOp kernel) {
   }
 }
 
+/// The float32 that a value of 16 bits was before it was stored, where fusion left nothing to store.
+Value beforeRounding(OpBuilder &b, Value half, Type wide) {
+  if (auto truncation = half.getDefiningOp<arith::TruncFOp>())
+    return truncation.getIn().getType() == wide && !isAskedFor(truncation) ? truncation.getIn() : Value();
+  auto select = half.getDefiningOp<arith::SelectOp>();
+  if (!select)
+    return {};
+  Value yes = beforeRounding(b, select.getTrueValue(), wide), no = beforeRounding(b, select.getFalseValue(), wide);
+  if (!yes && !no)
+    return {};
+  if (!yes)
+    yes = b.create<arith::ExtFOp>(select.getLoc(), wide, select.getTrueValue());
+  if (!no)
+    no = b.create<arith::ExtFOp>(select.getLoc(), wide, select.getFalseValue());
+  return b.create<arith::SelectOp>(select.getLoc(), select.getCondition(), yes, no);
+}
+
+void dropRounding(ir::KernelOp kernel) {
+  llvm::SmallVector<arith::ExtFOp> widenings;
+  kernel.getBody().walk([&](arith::ExtFOp op) { widenings.push_back(op); });
+  for (arith::ExtFOp op : widenings) {
+    OpBuilder b(op);
+    if (Value value = beforeRounding(b, op.getIn(), op.getType())) {
+      op.replaceAllUsesWith(value);
+      op.erase();
+    }
+  }
+}
+
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
     if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>()) {
@@ -306,6 +335,7 @@ ir::KernelOp dropUnusedInputs(ir::KernelOp kernel) {
 ir::KernelOp simplifyKernel(ir::KernelOp kernel) {
   Simplifier(kernel).run();
   foldSelects(kernel);
+  dropRounding(kernel);
   Block &block = kernel.getBody().front();
   eraseDead(block);
   {

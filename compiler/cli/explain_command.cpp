@@ -113,6 +113,12 @@ struct ExplainCommand {
     return absl::OkStatus();
   }
 
+  static std::string Precision(const CompileEvent& event) {
+    if (event.precision == "model") return "of the model";
+    if (event.precision == "f32") return "f32";
+    return absl::StrCat(event.precision, " (weights and activations; sums in f32, inputs and outputs as they are)");
+  }
+
   struct Totals {
     int generated = 0, library = 0;
     double flops = 0, bytes = 0, ms = 0, library_ms = 0;
@@ -141,6 +147,8 @@ struct ExplainCommand {
         if (it != ms.end()) kernel["ms"] = it->second;
       }
       nlohmann::json graph = {{"guards", Guards(event.signature)},
+                              {"mode", event.mode},
+                              {"precision", event.precision},
                               {"reason", event.reason},
                               {"package", event.package},
                               {"cache", event.hit ? "hit" : "miss"},
@@ -173,6 +181,7 @@ struct ExplainCommand {
                     absl::StrReplaceAll(event.reason, {{"\n", "\n    "}}).c_str());
       }
       std::printf("  package: %s (cache %s)\n", event.package.c_str(), event.hit ? "hit" : "miss");
+      std::printf("  mode %s, precision %s\n", event.mode.c_str(), Precision(event).c_str());
       std::printf("  guards:\n");
       for (const std::string& guard : Guards(event.signature)) std::printf("    %s\n", guard.c_str());
       std::printf("  outputs:\n");

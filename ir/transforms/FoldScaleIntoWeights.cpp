@@ -77,6 +77,9 @@ mlir::FailureOr<mlir::ElementsAttr> scaleWeights(mlir::MLIRContext *context, con
 struct FoldScale : mlir::OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+    // Half weights would be rounded once more; the factor is applied to the accumulators instead.
+    if (op.getType().getElementType().getIntOrFloatBitWidth() < 32)
+      return mlir::failure();
     if (!llvm::isa<mlir::FloatType>(op.getType().getElementType()))
       return mlir::failure();
     for (int side : {0, 1}) {

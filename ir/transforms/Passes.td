@@ -71,7 +71,7 @@ def FoldConstantsPass : Pass<"tcc-fold-constants"> {
 //===- Precision -----------------------------------------------------------===//
 
 def ConvertPrecisionPass : Pass<"tcc-convert-precision"> {
-  let summary = "Contractions take and give bf16 or f16 and accumulate in float32; the rest stays in float32";
+  let summary = "Weights and activations in bf16 or f16, accumulation in float32; arguments and results keep their types";
   let dependentDialects = ["::tcc::ir::TCCDialect"];
   let options = [Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">];
 }

@@ -182,6 +182,8 @@ TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {
   const Callable model = Make(Layers(), Mode::kReduceOverhead);
   const Tensor x = Random({4, 32}, 1);
   const std::vector<Tensor> expected = *model({x});
+  EXPECT_EQ(model.Explain().graphs[0].mode, "reduce-overhead");
+  EXPECT_EQ(model.Explain().graphs[0].precision, "model");
   const absl::StatusOr<LoadedPackage> package = LoadPackage(model.Explain().graphs[0].package);
   ASSERT_TRUE(package.ok()) << package.status();
   RunContext context;

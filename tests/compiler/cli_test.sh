@@ -61,6 +61,8 @@ expect 0 '"median_ms"' "$tcc" bench "$model" --input "$data" --iterations 3 --wa
 expect 0 '"cold_ms"' "$tcc" bench "$model" --input "$data" --iterations 1 --warmup 0 --json
 expect 0 '^\{"calls"' "$tcc" bench "$scratch/m.tcc" --input "$data" --iterations 1 --warmup 0 --json  # nothing compiles
 expect 0 'kernels' "$tcc" explain "$model" --input "$data" --html "$scratch/report.html"
+expect 0 'precision bf16' "$tcc" explain "$model" --input "$data" --precision=bf16
+expect 2 'unknown precision' "$tcc" run "$model" --input "$data" --precision=f8
 expect 0 'agrees with the interpreter' "$tcc" verify "$model" --input "$data"
 expect 0 'packages' "$tcc" cache stats
 expect 0 'mobilenet' "$tcc" cache ls

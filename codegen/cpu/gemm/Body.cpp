@@ -204,7 +204,7 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
 
 Value BodyEmitter::element(Value tensor, ArrayRef<AffineExpr> coordinate) {
   if (Value known = bound.lookup(tensor))
-    return known;
+    return e.convert(known, cast<RankedTensorType>(tensor.getType()).getElementType());
   if (auto loops = tensor.getDefiningOp<ir::LoopsOp>())
     return evaluate(loops, coordinate)[cast<OpResult>(tensor).getResultNumber()];
   return loadAt(tensor, coordinate, IntegerSet(), Value(), {});
@@ -237,6 +237,8 @@ Value BodyEmitter::load(ir::LoadOp op) {
       constraints.push_back(simplify(substitute(constraint, dims)));
     mask = IntegerSet::get(point.dims.size() + extra.size(), set.getNumSymbols(), constraints, set.getEqFlags());
   }
+  if (Value known = bound.lookup(tensor); known && !mask)
+    return known; // narrowed where it is used
   if (bound.count(tensor) || tensor.getDefiningOp<ir::LoopsOp>()) {
     Value value = element(tensor, coordinate);
     if (!mask)
@@ -315,7 +317,13 @@ void BodyEmitter::emit(Operation &op) {
   Values operands;
   bool vector = false;
   for (Value operand : op.getOperands()) {
-    operands.push_back(valueOf(operand));
+    Value value = valueOf(operand);
+    // Accumulators that have not been rounded stay so: what is fused is computed on them.
+    if (isa<arith::ExtFOp>(op) && getElementTypeOrSelf(value.getType()) == op.getResult(0).getType()) {
+      values[op.getResult(0)] = value;
+      return;
+    }
+    operands.push_back(narrowed(value, operand.getType()));
     vector |= isa<VectorType>(operands.back().getType());
   }
   SmallVector<Type> types;
@@ -346,8 +354,12 @@ Values BodyEmitter::evaluate(ir::LoopsOp loops, ArrayRef<AffineExpr> coordinate)
     emit(op);
   Values results;
   for (Value yielded : body.getTerminator()->getOperands())
-    results.push_back(valueOf(yielded));
+    results.push_back(narrowed(valueOf(yielded), yielded.getType()));
   return results;
+}
+
+Value BodyEmitter::narrowed(Value value, Type element) {
+  return element.isIntOrFloat() ? e.convert(value, element) : value;
 }
 
 void BodyEmitter::store(Value value, Value memref, RankedTensorType type, ArrayRef<AffineExpr> coordinate) {

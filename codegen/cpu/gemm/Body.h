@@ -28,6 +28,7 @@ public:
   BodyEmitter(Emit &emit, Point point, Buffers buffers) : e(emit), point(std::move(point)), buffers(buffers) {}
 
   /// Loads of `tensor` (a template's result) give `value`, whatever their index.
+  /// In the tensor's element type or in a wider one.
   void bind(mlir::Value tensor, mlir::Value value) { bound[tensor] = value; }
 
   /// What the loops yield at a coordinate, given in terms of the tile's dimensions.
@@ -59,6 +60,8 @@ private:
   mlir::Value condition(mlir::IntegerSet set, llvm::ArrayRef<mlir::AffineExpr> dims, llvm::ArrayRef<mlir::Value> extra);
   mlir::Value scalarCondition(mlir::IntegerSet set, mlir::ValueRange dims);
   mlir::Value fromStorage(mlir::Value value, mlir::Type element);
+  /// A value of a scalar of this type, which may be bound in a wider one.
+  mlir::Value narrowed(mlir::Value value, mlir::Type element);
   void emit(mlir::Operation &op);
 
   Emit &e;

@@ -173,7 +173,7 @@ void TemplateKernel::finish(Emit &e, const Frame &frame, Point point, Value valu
                             ArrayRef<AffineExpr> coordinate) const {
   auto buffers = [&](Value argument) { return frame.buffers[cast<BlockArgument>(argument).getArgNumber()]; };
   BodyEmitter body(e, std::move(point), buffers);
-  body.bind(result(), e.convert(value, resultElement()));
+  body.bind(result(), value);
   // All values before any store: a result may lie over an input of the epilogue.
   llvm::SmallVector<std::pair<Value, Exprs>> stores;
   llvm::DenseMap<Operation *, Values> evaluated;

@@ -63,6 +63,7 @@ struct GraphInfo {
   std::vector<std::string> inputs;  // "x: f32[s0,3,224,224]"
   std::vector<std::string> guards;  // "s0: from 2 to 64"
   std::string reason;               // why it was compiled, after the first
+  std::string mode, precision;      // as they are called on the command line
   bool cache_hit = false;
   double compile_seconds = 0;
   std::string package;

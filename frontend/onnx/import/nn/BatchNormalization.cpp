@@ -22,7 +22,9 @@ void convertBatchNormalization(NodeBuilder &b) {
   if (b.intAttr("training_mode", 0) == 0) {
     for (size_t i = 1; i < b.numOutputs(); ++i)
       b.check(!b.wants(i), "training outputs are not supported before op set 14");
-    normalize(b, b.input(3), b.input(4));
+    // A scale and a shift made of half floats would be rounded at each step.
+    auto wide = [&](Value v) { return b.elementType(v).getIntOrFloatBitWidth() < 32 ? b.cast(v, b.f32Type()) : v; };
+    normalize(b, wide(b.input(3)), wide(b.input(4)));
     return;
   }
   Value x = b.cast(b.input(0), b.elementType(b.input(3)));

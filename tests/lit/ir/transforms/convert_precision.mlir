@@ -1,15 +1,19 @@
 // RUN: tcc-opt --tcc-convert-precision="type=bf16" --canonicalize %s | FileCheck %s
+// RUN: tcc-opt --tcc-convert-precision="type=f16" --canonicalize %s | FileCheck %s --check-prefix=F16
 
-// The weights are stored narrow, the bias is added in float32, and the value between the products goes narrow once.
+// Weights and what lies between the ops are narrow; what comes in and goes out is not.
 // CHECK-LABEL: func @mlp(
-// CHECK-DAG: tcc.constant dense<5.000000e-01> : tensor<4x4xbf16>
-// CHECK: %[[X:.*]] = tcc.cast %arg0 {{.*}} -> tensor<2x4xbf16>
-// CHECK: %[[A:.*]] = tcc.matmul %[[X]], {{.*}} -> tensor<2x4xbf16>
-// CHECK: %[[W:.*]] = tcc.cast %[[A]] {{.*}} -> tensor<2x4xf32>
-// CHECK: %[[S:.*]] = tcc.add %[[W]], {{.*}} : tensor<2x4xf32>
-// CHECK: %[[N:.*]] = tcc.cast %[[S]] {{.*}} -> tensor<2x4xbf16>
-// CHECK: %[[B:.*]] = tcc.matmul %[[N]]
-// CHECK: tcc.cast %[[B]] {{.*}} -> tensor<2x4xf32>
+// CHECK-SAME: %[[X:.*]]: tensor<2x4xf32>, %[[B:.*]]: tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-DAG: %[[W:.*]] = tcc.constant dense<5.000000e-01> : tensor<4x4xbf16>
+// CHECK-DAG: %[[NX:.*]] = tcc.cast %[[X]] {{.*}} -> tensor<2x4xbf16>
+// CHECK-DAG: %[[NB:.*]] = tcc.cast %[[B]] {{.*}} -> tensor<2x4xbf16>
+// CHECK: %[[M:.*]] = tcc.matmul %[[NX]], %[[W]]
+// CHECK: %[[S:.*]] = tcc.add %[[M]], %[[NB]] : tensor<2x4xbf16>
+// CHECK: %[[Y:.*]] = tcc.matmul %[[S]], %[[W]]
+// CHECK: %[[R:.*]] = tcc.cast %[[Y]] {{.*}} -> tensor<2x4xf32>
+// CHECK: return %[[R]]
+// F16-LABEL: func @mlp(
+// F16: tcc.add {{.*}} : tensor<2x4xf16>
 func.func @mlp(%x: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %w = tcc.constant dense<0.5> : tensor<4x4xf32>
   %m = tcc.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
@@ -24,4 +28,67 @@ func.func @mlp(%x: tensor<2x4xf32>, %b: tensor<2x4xf32>) -> tensor<2x4xf32> {
 func.func @double(%x: tensor<2x4xf64>, %w: tensor<4x4xf64>) -> tensor<2x4xf64> {
   %y = tcc.matmul %x, %w : (tensor<2x4xf64>, tensor<4x4xf64>) -> tensor<2x4xf64>
   return %y : tensor<2x4xf64>
+}
+
+// Angles made of positions have no precision to spare, until they meet an activation.
+// CHECK-LABEL: func @positions(
+// CHECK: tcc.mul {{.*}} : tensor<4xf32>
+// CHECK: %[[SIN:.*]] = tcc.sin {{.*}} : tensor<4xf32>
+// CHECK: %[[N:.*]] = tcc.cast {{.*}} -> tensor<4xbf16>
+// CHECK: tcc.add {{.*}} : tensor<4xbf16>
+func.func @positions(%x: tensor<4xf32>, %positions: tensor<4xi64>) -> tensor<4xf32> {
+  %p = tcc.cast %positions : (tensor<4xi64>) -> tensor<4xf32>
+  %f = tcc.constant dense<[1.0, 0.1, 0.01, 0.001]> : tensor<4xf32>
+  %a = tcc.mul %p, %f : tensor<4xf32>
+  %s = tcc.sin %a : tensor<4xf32>
+  %y = tcc.add %s, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// Nor has what becomes an integer.
+// CHECK-LABEL: func @index(
+// CHECK-NOT: bf16
+func.func @index(%x: tensor<4xf32>) -> tensor<4xi64> {
+  %y = tcc.add %x, %x : tensor<4xf32>
+  %i = tcc.cast %y : (tensor<4xf32>) -> tensor<4xi64>
+  return %i : tensor<4xi64>
+}
+
+// The lowest float32, which masks are made of, is not infinite afterwards; a small number is not 0; infinity stays.
+// CHECK-LABEL: func @constants(
+// CHECK-DAG: tcc.constant dense<-3.389530e+38> : tensor<4xbf16>
+// CHECK-DAG: tcc.constant dense<0xFF80> : tensor<4xbf16>
+// F16-LABEL: func @constants(
+// F16-DAG: tcc.constant dense<-6.550400e+04> : tensor<4xf16>
+// F16-DAG: tcc.constant dense<5.960460e-08> : tensor<4xf16>
+// F16-DAG: tcc.constant dense<0xFC00> : tensor<4xf16>
+func.func @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %lowest = tcc.constant dense<-3.40282347E+38> : tensor<4xf32>
+  %small = tcc.constant dense<1.0E-12> : tensor<4xf32>
+  %infinite = tcc.constant dense<0xFF800000> : tensor<4xf32>
+  %a = tcc.max %x, %lowest : tensor<4xf32>
+  %b = tcc.add %x, %small : tensor<4xf32>
+  %c = tcc.max %x, %infinite : tensor<4xf32>
+  return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A mask computed from integers: limited before it goes narrow.
+// CHECK-LABEL: func @mask(
+// CHECK: tcc.is_inf
+// CHECK: %[[M:.*]] = tcc.cast {{.*}} -> tensor<1x1x2x2xbf16>
+// CHECK: tcc.attention {{.*}}, %[[M]]
+func.func @mask(%q: tensor<1x1x2x4xf32>, %m: tensor<1x1x2x2xf32>) -> tensor<1x1x2x4xf32> {
+  %y = "tcc.attention"(%q, %q, %q, %m) {scale = 0.5 : f64, causal = false} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x4xf32>
+  return %y : tensor<1x1x2x4xf32>
+}
+
+// Weights that are moved before they are used are stored narrow, too.
+// CHECK-LABEL: func @bias(
+// CHECK: %[[B:.*]] = tcc.constant {{.*}} : tensor<2x4xbf16>
+// CHECK: tcc.add {{.*}}, %[[B]] : tensor<2x4xbf16>
+func.func @bias(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %b = tcc.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %c = tcc.broadcast %b : (tensor<4xf32>) -> tensor<2x4xf32>
+  %y = tcc.add %x, %c : tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
 }

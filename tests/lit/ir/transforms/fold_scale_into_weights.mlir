@@ -54,3 +54,16 @@ func.func @layer_scale(%x: tensor<3x1xf32>) -> tensor<1x3x2xf32> {
   %y = tcc.mul %r, %ss : tensor<1x3x2xf32>
   return %y : tensor<1x3x2xf32>
 }
+
+// Weights of 16 bits would be rounded a second time: the factor stays, and is applied to the accumulators.
+// CHECK-LABEL: func @half(
+// CHECK: tcc.matmul
+// CHECK: tcc.mul
+func.func @half(%x: tensor<2x4xf16>) -> tensor<2x4xf16> {
+  %w = tcc.constant dense<0.5> : tensor<4x4xf16>
+  %s = tcc.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf16>
+  %m = tcc.matmul %x, %w : (tensor<2x4xf16>, tensor<4x4xf16>) -> tensor<2x4xf16>
+  %b = tcc.broadcast %s : (tensor<4xf16>) -> tensor<2x4xf16>
+  %y = tcc.mul %m, %b : tensor<2x4xf16>
+  return %y : tensor<2x4xf16>
+}
