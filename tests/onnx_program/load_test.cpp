@@ -55,6 +55,54 @@ TEST(Load, InitializersThatAreInputs) {
   }
 }
 
+TEST(Load, NodesAreSortedByTheirData) {
+  // As tools leave it that append the nodes they insert; also behind the back of a subgraph, and within one.
+  ::onnx::ModelProto model = Model();
+  auto& graph = *model.mutable_graph();
+  AddInput(graph, "x");
+  AddOutput(graph, "y");
+  AddNode(graph, "Identity", {"x"}, {"first"}, "first");
+  auto& branch = AddNode(graph, "If", {"condition"}, {"y"}, "choose");
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto& attribute = *branch.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::GRAPH);
+    auto& inner = *attribute.mutable_g();
+    inner.set_name(name);
+    AddNode(inner, "Relu", {std::string(name) + "_b"}, {std::string(name) + "_y"}, std::string(name) + "_last");
+    AddNode(inner, "Neg", {"late"}, {std::string(name) + "_b"});
+    AddOutput(inner, std::string(name) + "_y");
+  }
+  AddNode(graph, "Abs", {"first"}, {"late"}, "late");
+  auto& condition = AddNode(graph, "Constant", {}, {"condition"}, "condition");
+  auto& value = *condition.add_attribute();
+  value.set_name("value");
+  value.set_type(::onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(::onnx::TensorProto::BOOL);
+  value.mutable_t()->add_int32_data(1);
+
+  auto program = Load(model);
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<std::string> names;
+  for (const auto& node : (*program)->graph().node()) names.push_back(node.name());
+  EXPECT_THAT(names, ElementsAre("first", "late", "condition", "choose"));
+  EXPECT_EQ((*program)->graph().node(3).attribute(0).g().node(1).name(), "then_branch_last");
+}
+
+TEST(Load, CyclesAreNamed) {
+  ::onnx::ModelProto model = Model();
+  auto& graph = *model.mutable_graph();
+  AddInput(graph, "x");
+  AddOutput(graph, "c");
+  AddNode(graph, "Add", {"x", "b"}, {"a"}, "first");
+  AddNode(graph, "Relu", {"a"}, {"b"}, "second");
+  AddNode(graph, "Relu", {"b"}, {"c"}, "after");
+  const std::string error = ErrorOf(model);
+  EXPECT_THAT(error, HasSubstr("cycle: node 'second' (Relu) -> node 'first' (Add) -> back to the first"));
+  graph.mutable_node(1)->set_input(0, "b");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("cycle: node 'second' (Relu) -> back to the first"));
+}
+
 TEST(Load, EveryNodeGetsAUniqueName) {
   ::onnx::ModelProto model = ReluModel();
   auto& graph = *model.mutable_graph();

@@ -114,7 +114,7 @@ def graphs(tcc):
     def bad(name, text, *arguments, **keywords):
         save(name + '.onnx', *arguments, **keywords)
         expect(text, tcc, 'run', name + '.onnx', '--random')
-    bad('cycle', "'first'|reads 'b'", [node('Add', ('x', 'b'), ('a',), 'first'), node('Relu', ('a',), ('b',)), node('Relu', ('b',))])
+    bad('cycle', "has a cycle|'first' (Add)", [node('Add', ('x', 'b'), ('a',), 'first'), node('Relu', ('a',), ('b',)), node('Relu', ('b',))])
     bad('undefined', "'n' (Add)|reads 'nothing'", [node('Add', ('x', 'nothing'))])
     bad('twice', "'second' (Abs)|'y' is defined a second time", [node('Relu'), node('Abs', name='second')])
     bad('unsupported', "'one' (Foo)|my.Foo|'two' (Bar)|my.Bar",

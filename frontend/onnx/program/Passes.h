@@ -17,6 +17,10 @@ namespace tcc::onnx {
 
 using Opsets = std::map<std::string, int64_t, std::less<>>;
 
+/// Brings the nodes of every graph and function into an order in which each comes after those that it reads from; those
+/// that are in order keep it. A cycle is an error.
+absl::Status sortNodes(::onnx::ModelProto &model);
+
 /// Everything Program.h promises of names, tensors and attributes, for the main graph and all functions. Fills in the
 /// type of attributes that only show it by their value (IR version 1), and resolves external data.
 absl::Status validateModel(::onnx::ModelProto &model, const Limits &limits, ExternalFiles &external);

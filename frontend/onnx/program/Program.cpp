@@ -147,6 +147,7 @@ absl::Status Program::initialize(const LoadOptions &options) {
     return absl::UnimplementedError(absl::StrCat("uses ONNX op set ", opsetVersion(""),
                                                  ", newer than the newest supported, ", kMaxOpset,
                                                  "; export it for an older op set, or use a newer tcc"));
+  TCC_RETURN_IF_ERROR(sortNodes(model));
   if (options.check)
     TCC_RETURN_IF_ERROR(options.check(model));
   TCC_RETURN_IF_ERROR(validateModel(model, loadLimits, *external));

@@ -103,7 +103,7 @@ private:
     for (const std::string &input : node.input())
       if (!input.empty() && !scope.sees(input))
         return absl::InvalidArgumentError(
-            absl::StrCat("reads '", input, "', which no input, initializer or earlier node defines"));
+            absl::StrCat("reads '", input, "', which no input, initializer or node defines"));
     absl::flat_hash_set<std::string_view> names;
     for (::onnx::AttributeProto &attribute : *node.mutable_attribute()) {
       if (!names.insert(attribute.name()).second)
