@@ -239,6 +239,9 @@ static LogicalResult checkNotEmpty(mlir::Operation *op, AffineExpr gathered, llv
 }
 
 LogicalResult GatherOp::verify() {
+  // Ranks and axes are held to what the inference takes only after this.
+  if (failed(mlir::detail::verifyInferredResultTypes(*this)))
+    return failure();
   return checkNotEmpty(*this, getExtent(getX().getType(), getAxis()), getExtents(getIndices().getType()));
 }
 
@@ -252,6 +255,8 @@ TCC_INFER(GatherElementsOp, {
   return withElementType(tensorType(a.getIndices()), tensorType(a.getX()).getElementType());
 })
 LogicalResult GatherElementsOp::verify() {
+  if (failed(mlir::detail::verifyInferredResultTypes(*this)))
+    return failure();
   Exprs from = getExtents(getX().getType()), indices = getExtents(getIndices().getType());
   for (auto [axis, pair] : llvm::enumerate(llvm::zip_equal(from, indices))) {
     auto most = getConstant(std::get<0>(pair)), count = getConstant(std::get<1>(pair));
@@ -276,6 +281,8 @@ TCC_INFER(GatherNdOp, {
   return makeTensorType(to, tensorType(a.getX()).getElementType());
 })
 LogicalResult GatherNdOp::verify() {
+  if (failed(mlir::detail::verifyInferredResultTypes(*this)))
+    return failure();
   Exprs from = getExtents(getX().getType()), indices = getExtents(getIndices().getType());
   for (uint64_t i = 0; i < getBatchDims(); ++i)
     if (!maybeEqual(from[i], indices[i]))

@@ -20,8 +20,8 @@ public:
     if (fixed) {
       last = number(static_cast<double>(*fixed - 1));
     } else {
-      Value integer = b.create<arith::IndexCastOp>(loc, indexType, nest.apply(extent - 1));
-      last = b.create<arith::SIToFPOp>(loc, compute, integer);
+      lastIndex = b.create<arith::IndexCastOp>(loc, indexType, nest.apply(extent - 1));
+      last = b.create<arith::SIToFPOp>(loc, compute, lastIndex);
     }
     zeros = op.getPadding() == ir::GridPadding::Zeros;
     border = op.getPadding() == ir::GridPadding::Border;
@@ -124,6 +124,7 @@ private:
   ir::GridSampleOp op;
   Type compute, indexType;
   Value last, low, high;
+  Value lastIndex; ///< of an extent that may be too large for `last` to be exact; null where it is known
   bool zeros, border;
 };
 
@@ -144,6 +145,11 @@ LoweredValues lowerGridSample(ir::GridSampleOp op, KernelBuilder &kernel) {
   ArrayAttr symbols = ir::getSymbols(op);
   for (AffineExpr extent : ArrayRef(from).drop_front(2))
     if (ir::getRange(extent, symbols).first < 1)
+      return failure();
+  // Above, float32 lacks some of the pixels' numbers, the last among them.
+  constexpr int64_t kMostPixels = int64_t{1} << 24;
+  for (AffineExpr extent : ArrayRef(from).drop_front(2))
+    if (compute.isF32() && ir::getConstant(extent).value_or(0) > kMostPixels)
       return failure();
   return lowered(kernel.map(extentsOf(op.getY()), element, [&](Nest &nest) {
     OpBuilder &b = nest.b;
