@@ -13,12 +13,11 @@ absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const i
   }
   if (options.context != nullptr) {
     RunContext::State& own = *options.context->state_;
-    if (own.busy.exchange(true)) {
+    const RunContext::State::Use use(own);
+    if (!use.allowed()) {
       return absl::FailedPreconditionError("the run context is in use by another call: take one for each");
     }
-    absl::Status status = own.For(plan_, max_recordings_).Run(inputs, symbols, options, outputs);
-    own.busy = false;
-    return status;
+    return own.For(plan_, max_recordings_).Run(inputs, symbols, options, outputs);
   }
   std::unique_ptr<ExecutionContext> context;
   {

@@ -12,8 +12,14 @@
 namespace tcc {
 namespace {
 
-// Recordings a context makes in all: where the extents never come back, interpreting is cheaper than recording.
-constexpr int64_t kMostRecorded = 64;
+// What recording may cost: where extents hardly ever come back interpreting is cheaper. A recording adds to a
+// debt that has a bound, replays and interpreted calls pay it off bit by bit. So a program that settles down after many
+// extents is recorded again soon; one that never does spends little on it; and where a few more extents take turns than
+// are kept, most stay recorded instead of each pushing out the next.
+constexpr int64_t kRecording = 16;
+constexpr int64_t kMostDebt = 64 * kRecording;
+constexpr int64_t kReplayed = 2;
+constexpr int64_t kInterpreted = 1;
 
 }  // namespace
 
@@ -24,6 +30,7 @@ ExecutionContext::~ExecutionContext() = default;
 Recording* ExecutionContext::FindRecording(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols) {
   State& s = *state_;
   const Plan& plan = s.plan->plan();
+  const auto pay = [&s](int64_t part) { s.recording_debt = std::max<int64_t>(0, s.recording_debt - part); };
   if (s.max_recordings <= 0 || inputs.size() != plan.inputs.size() || symbols.size() != plan.symbol_registers.size() ||
       !Recording::CanRecord(inputs)) {
     return nullptr;
@@ -35,9 +42,14 @@ Recording* ExecutionContext::FindRecording(absl::Span<const Tensor> inputs, absl
   if (found != s.recordings.end()) {
     std::rotate(s.recordings.begin(), found, found + 1);
     ++s.statistics.replayed;
+    pay(kReplayed);
     return s.recordings.front().get();
   }
-  if (s.statistics.recorded >= kMostRecorded) return nullptr;
+  if (s.recording_debt + kRecording > kMostDebt) {
+    pay(kInterpreted);
+    return nullptr;
+  }
+  s.recording_debt += kRecording;
   if (s.recordings.size() >= static_cast<size_t>(s.max_recordings)) s.recordings.pop_back();
   s.recordings.insert(s.recordings.begin(),
                       std::make_unique<Recording>(*s.plan, inputs, symbols, s.arena.generation()));

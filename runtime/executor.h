@@ -87,7 +87,7 @@ class ExecutionContext {
   // `pool` must outlive the context; null: ThreadPool::Global(). `max_recordings` > 0: the first call with some extents
   // records the plan, later calls with the same extents replay what is left of it (execution/recording.h), with the
   // same results. So many recordings are kept, the least recently used one goes first; where extents hardly ever come
-  // back the context stops recording. Calls with inputs that are not row-major are not recorded.
+  // back the context records few calls. Calls with inputs that are not row-major are not recorded.
   explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr,
                             int max_recordings = 0);
   ~ExecutionContext();
@@ -108,7 +108,7 @@ class ExecutionContext {
     return outputs;
   }
 
-  // Bytes of slot memory held.
+  // Bytes of slot memory held. May be asked while a call runs.
   int64_t arena_bytes() const;
 
   // Calls so far that made a recording, and that found one. The others were interpreted.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "runtime/executor.h"
 #include "runtime/run_options.h"
@@ -11,15 +12,42 @@
 namespace tcc {
 
 struct RunContext::State {
-  std::atomic<bool> busy{false};  // a call is using it
-  std::map<const PreparedPlan*, std::unique_ptr<ExecutionContext>> contexts;
+  // A call's, while it lasts: only one at a time is allowed.
+  class Use {
+   public:
+    explicit Use(State& state) : state_(state), allowed_(!state.busy_.exchange(true)) {}
+    ~Use() {
+      if (allowed_) state_.busy_ = false;
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    bool allowed() const { return allowed_; }
 
+   private:
+    State& state_;
+    const bool allowed_;
+  };
+
+  // For who holds a Use.
   ExecutionContext& For(const std::shared_ptr<const PreparedPlan>& plan, int max_recordings) {
+    std::lock_guard lock(mutex_);
     // (The context keeps its plan alive: no other one can come to have that address.)
-    std::unique_ptr<ExecutionContext>& context = contexts[plan.get()];
-    if (context == nullptr) context = std::make_unique<ExecutionContext>(plan, nullptr, max_recordings);
-    return *context;
+    const auto found = contexts_.find(plan.get());
+    if (found != contexts_.end()) return *found->second;
+    auto context = std::make_unique<ExecutionContext>(plan, nullptr, max_recordings);
+    return *contexts_.emplace(plan.get(), std::move(context)).first->second;
   }
+  int64_t arena_bytes() {
+    std::lock_guard lock(mutex_);
+    int64_t bytes = 0;
+    for (const auto& [plan, context] : contexts_) bytes += context->arena_bytes();
+    return bytes;
+  }
+
+ private:
+  std::atomic<bool> busy_{false};
+  std::mutex mutex_;
+  std::map<const PreparedPlan*, std::unique_ptr<ExecutionContext>> contexts_;  // guarded by mutex_
 };
 
 }  // namespace tcc

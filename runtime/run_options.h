@@ -34,7 +34,7 @@ class TCC_API RunContext {
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
 
-  // Bytes of memory for temporaries.
+  // Bytes of memory for temporaries. May be asked from any thread, also while a call uses the context.
   int64_t arena_bytes() const;
 
  private:
@@ -43,18 +43,22 @@ class TCC_API RunContext {
   std::unique_ptr<State> state_;
 };
 
+// Read during the call alone; what it points to must live and stay as it is so long.
 struct RunOptions {
   // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
   // the output's dtype and extents, any strides. It may overlap inputs, which is how state (a KV cache) is updated in
   // its place: the call then computes elsewhere and copies at the end, except where the input is donated and not read
   // any more by then.
   absl::Span<const Tensor> outputs = {};
+  // Called after each instruction, on the thread of the call, which it delays. It must not throw.
   const ProfileHook* profile = nullptr;
   // Indices of inputs whose memory the call may use as it likes: what is in it afterwards is not said, and an output of
-  // the same dtype and extents may be returned in it.
+  // the same dtype and extents may be returned in it. Each counts once, however often it is named. Inputs that share
+  // memory with others are left alone.
   absl::Span<const int> donated = {};
+  // Null: one of the model's own. FailedPrecondition where another call is using it.
   RunContext* context = nullptr;
-  // Of a CUDA target; null for a plan that runs on the host.
+  // Of a CUDA target; null for a plan that runs on the host, where another is InvalidArgument.
   void* stream = nullptr;
 };
 

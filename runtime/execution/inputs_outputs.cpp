@@ -55,6 +55,10 @@ absl::Status ExecutionContext::Runner::CheckDonated(absl::Span<const Tensor> inp
       return absl::InvalidArgumentError(
           absl::StrCat("input ", index, " is donated, there are ", inputs.size(), " inputs"));
     }
+    // Named twice it is one piece of memory still: for one output.
+    if (std::any_of(donated_.begin(), donated_.end(), [index](const auto& other) { return other.first == index; })) {
+      continue;
+    }
     const Tensor& donated = inputs[static_cast<size_t>(index)];
     if (!donated.valid() || !donated.is_contiguous() || !IsAligned(donated) || donated.dtype() == DType::kString) {
       continue;

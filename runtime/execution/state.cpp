@@ -57,6 +57,7 @@ absl::Status Arena::Resize(int32_t id, int64_t size) {
     // (Static values lie in slots of static size, which are allocated once: none of them has moved.)
     generation_ += slot.pinned;
     slot.memory = memory;
+    bytes_ += size - slot.capacity;
     slot.capacity = size;
   }
   slot.size = size;
@@ -73,12 +74,6 @@ void Arena::EndCall() {
   for (Slot& slot : slots_) slot.ready = false;
   for (void* memory : retired_) std::free(memory);
   retired_.clear();
-}
-
-int64_t Arena::bytes() const {
-  int64_t bytes = 0;
-  for (const Slot& slot : slots_) bytes += slot.capacity;
-  return bytes;
 }
 
 ExecutionContext::State::State(std::shared_ptr<const PreparedPlan> prepared, ThreadPool* thread_pool, int limit)

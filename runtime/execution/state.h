@@ -1,6 +1,7 @@
 // What an execution context holds: the values and registers of a plan, and the memory they lie in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -92,7 +93,8 @@ class Arena {
   // After a call: memory that was replaced goes.
   void EndCall();
 
-  int64_t bytes() const;
+  // Of all slots. May be asked from another thread than the call's.
+  int64_t bytes() const { return bytes_; }
 
  private:
   struct Slot {
@@ -108,6 +110,7 @@ class Arena {
   std::vector<Slot> slots_;
   std::vector<void*> retired_;  // memory that this call may still refer to
   uint64_t generation_ = 0;
+  std::atomic<int64_t> bytes_{0};
 };
 
 struct Recording;
@@ -123,6 +126,7 @@ struct ExecutionContext::State {
   int max_recordings;
   std::vector<std::unique_ptr<Recording>> recordings;  // the last used one first
   Statistics statistics;
+  int64_t recording_debt = 0;  // see FindRecording
   // Of the launch or library call being run.
   std::vector<void*> buffers;
   std::vector<int64_t> scalars;

@@ -170,9 +170,14 @@ TEST_F(ApiTest, AContextOfTheCallers) {
   EXPECT_GT(context.arena_bytes(), 0);
   // One call at a time: a hook that calls again, with the same context.
   absl::Status inner;
-  const ProfileHook hook = [&](const ProfileEvent&) { inner = model({x}, {.context = &context}).status(); };
+  int64_t held = 0;
+  const ProfileHook hook = [&](const ProfileEvent&) {
+    held = context.arena_bytes();
+    inner = model({x}, {.context = &context}).status();
+  };
   EXPECT_TRUE(model({x}, {.profile = &hook, .context = &context}).ok());
   EXPECT_EQ(inner.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_GT(held, 0);
   EXPECT_TRUE(model({x}, {.context = &context}).ok());
   int stream = 0;
   EXPECT_THAT(std::string(model({x}, {.stream = &stream}).status().message()), HasSubstr("stream"));

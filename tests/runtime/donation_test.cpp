@@ -101,6 +101,23 @@ TEST(Donation, OutputsOverInputs) {
   EXPECT_THAT(Floats(state), ElementsAre(6, 12, 18));
 }
 
+// outs = {(a + b) * 3, (a + b) * 5}: both are made when the inputs are not read any more.
+TEST(Donation, MemoryGoesToOneOutput) {
+  Plan plan = AddScale();
+  plan.num_values = 5;
+  plan.outputs = {3, 4};
+  plan.body.instructions.push_back(plan::Allocate{4, DType::kF32, {Operand::Imm(3)}});
+  plan.body.instructions.push_back(
+      plan::Launch{1, {2, 4}, {Operand::Imm(5)}, Operand::Imm(3), 1, Operand::Imm(8), "scale"});
+  TestContext context(*Prepare(plan));
+  for (const std::vector<int>& donated : {std::vector<int>{0}, {0, 0}, {0, 1, 0, 1}}) {
+    const Call call = RunWith(context, {F32({1, 2, 3}), F32({1, 1, 1})}, donated);
+    ASSERT_TRUE(call.status.ok()) << call.status;
+    EXPECT_THAT(Floats(call.outputs[0]), ElementsAre(6, 9, 12));
+    EXPECT_THAT(Floats(call.outputs[1]), ElementsAre(10, 15, 20));
+  }
+}
+
 TEST(Donation, InputsThatAreNot) {
   TestContext context(*Prepare(AddScale()));
   const Tensor a = F32({1, 2, 3});
