@@ -51,6 +51,7 @@ int64_t ExampleExtent(const DimSpec& dim);
 // "at least 3 and a multiple of 2".
 std::string RangeText(const DimSpec& dim);
 
+// Without compile_timeout_seconds, which changes nothing that is compiled.
 nlohmann::json OptionsToJson(const Options& options);
 absl::StatusOr<Options> OptionsFromJson(const nlohmann::json& json);
 // What changes the compiled code, canonical: for cache keys.

@@ -74,6 +74,8 @@ absl::StatusOr<Signature> ReadSignature(const Json& json) {
 Json RequestToJson(const CompileRequest& request) {
   return {{"model", request.model},
           {"options", OptionsToJson(request.options)},
+          // (Not among the options: it is no part of keys and packages.)
+          {"compile_timeout_seconds", request.options.compile_timeout_seconds},
           {"signature", SignatureToJson(request.signature)},
           {"small_values", request.small_values},
           {"symbol_values", request.symbol_values},
@@ -92,6 +94,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     CompileRequest request;
     request.model = json.at("model").get<std::string>();
     TCC_ASSIGN_OR_RETURN(request.options, OptionsFromJson(json.at("options")));
+    request.options.compile_timeout_seconds = json.at("compile_timeout_seconds").get<double>();
     TCC_ASSIGN_OR_RETURN(request.signature, ReadSignature(json.at("signature")));
     request.small_values = json.at("small_values").get<std::map<std::string, std::vector<int64_t>>>();
     request.symbol_values = json.at("symbol_values").get<std::vector<int64_t>>();

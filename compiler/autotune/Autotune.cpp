@@ -203,8 +203,8 @@ private:
         Log("autotuning", absl::StrCat(group.name(), ": ", describe(group.tiles[i]), ": ", candidates.fault(i)));
       }
     if (!ready) {
-      // Not tried again.
-      store.add(group.key, {{{{}, -1}}, 0});
+      if (candidates.isLasting()) // not tried again
+        store.add(group.key, {{{{}, -1}}, 0});
       return;
     }
     ChooseOptions choose;
@@ -224,7 +224,8 @@ private:
                       i == record.winner ? "  <- fastest" : "");
     }
     Log("autotuning", text);
-    store.add(group.key, record);
+    if (candidates.isLasting())
+      store.add(group.key, record);
     apply(group, group.tiles[record.winner]);
   }
 

@@ -195,6 +195,7 @@ bool Candidates::makeData(std::string *why) {
     }
     auto tensor = Tensor::Allocate(dtype, dims);
     if (!tensor.ok()) {
+      lasting = false;
       *why = std::string(tensor.status().message());
       return false;
     }
@@ -252,8 +253,10 @@ void Candidates::compile(ArrayRef<Candidate *> group) {
   if (!bytes)
     return fail(llvm::toString(bytes.takeError()));
   auto code = CodeObject::Load(*bytes, "tcc autotune");
-  if (!code.ok())
+  if (!code.ok()) {
+    lasting = false; // (no descriptors, no memory)
     return fail(std::string(code.status().message()));
+  }
   for (Candidate *candidate : built)
     candidate->code = *code;
 }
@@ -262,6 +265,8 @@ bool Candidates::load(Candidate &candidate) {
   codegen::PlanResult &result = candidate.result;
   auto bytes = Tensor::Allocate(DType::kU8, {result.constantBytes});
   auto fail = [&](const absl::Status &status) {
+    if (absl::IsResourceExhausted(status))
+      lasting = false;
     candidate.fault = std::string(status.message());
     return false;
   };
@@ -291,6 +296,8 @@ bool Candidates::run(Candidate &candidate) {
   absl::Status status = candidate.context->Run(data->inputs, symbols, options, &outputs);
   if (status.ok())
     return true;
+  if (absl::IsResourceExhausted(status))
+    lasting = false;
   candidate.fault = std::string(status.message());
   return false;
 }
@@ -316,6 +323,7 @@ bool Candidates::prepare(std::string *why) {
       for (Tensor &output : data->outputs) {
         auto copy = output.Clone();
         if (!copy.ok()) {
+          lasting = false;
           *why = std::string(copy.status().message());
           return false;
         }

@@ -24,6 +24,9 @@ public:
   /// Compiles and loads all candidates and compares their results with the default's. Candidates that fail are left
   /// out. False, with `why`, where nothing is left to choose from.
   bool prepare(std::string *why);
+  /// Whether what was found of this kernel holds another time too: nothing failed that may do better then, as for want
+  /// of memory.
+  bool isLasting() const { return lasting; }
 
   size_t size() const { return all.size(); }
   /// Why a candidate is out of the race; empty: it is in.
@@ -44,6 +47,7 @@ private:
   ir::KernelOp kernel;
   const codegen::CpuDescription &cpu;
   std::vector<int64_t> symbols;
+  bool lasting = true;
   std::vector<std::unique_ptr<Candidate>> all;
   std::unique_ptr<Data> data;
 };

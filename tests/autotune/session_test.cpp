@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "compiler/compile.h"
 #include "compiler/include/tcc/tcc.h"
 #include "tests/onnx_program/models.h"
 #include "tests/runtime/temp_folder.h"
@@ -208,6 +209,29 @@ TEST_F(AutotuneTest, OpenExtentsAreMeasuredAtTheCallsValue) {
   EXPECT_EQ(tuned.event.reply->tuning.skipped, 0);
   EXPECT_GE(tuned.event.reply->tuning.measured, 4);
   ExpectNear(tuned.outputs, plain.outputs);
+}
+
+// The worker knows the time that a compile may take: what does not fit stays as it is.
+TEST_F(AutotuneTest, ATimeLimitLeavesKernelsAlone) {
+  WriteFile(folder_ / "model.onnx", GemmModel(48).SerializeAsString());
+  CompileRequest request;
+  request.model = folder_ / "model.onnx";
+  request.options = Tuned();
+  request.package = folder_ / "out.tcc";
+  InputSpec& x = request.signature.inputs.emplace_back();
+  x.name = "x";
+  x.dtype = DType::kF32;
+  x.dims = {Extent::Constant(48), Extent::Constant(64)};
+  // Through the door as the worker gets it, but without who would end it.
+  request.options.compile_timeout_seconds = 1e-9;
+  const auto received = RequestFromJson(RequestToJson(request));
+  ASSERT_TRUE(received.ok()) << received.status();
+  EXPECT_EQ(received->options.compile_timeout_seconds, 1e-9);
+  const auto reply = CompileModel(*received, nullptr);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_GT(reply->tuning.kernels, 0);
+  EXPECT_EQ(reply->tuning.skipped, reply->tuning.kernels);
+  EXPECT_EQ(reply->tuning.measured, 0);
 }
 
 TEST_F(AutotuneTest, WithoutCacheNothingIsKept) {
