@@ -126,7 +126,9 @@ void Narrow(const Signature& compiled, const CallTypes& types,
 struct Session::Variant {
   Signature signature;
   std::shared_ptr<const Package> package;
+  int index = 0;  // in the package
   std::unique_ptr<PlanRunner> runner;
+  CompileEvent event;
 };
 
 Session::Session(std::string path, Config config, std::vector<DeclaredInput> inputs)
@@ -156,6 +158,8 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
     session->package_ = std::move(package);
     return session;
   }
+  // (Noted before anything is read of them.)
+  ModelFiles files(absolute, config.constants, config.options.external_data_roots);
   TCC_ASSIGN_OR_RETURN(const onnx::Interface interface, [&]() -> absl::StatusOr<onnx::Interface> {
     absl::StatusOr<onnx::Interface> quick = onnx::readInterface(absolute);
     if (quick.ok() && !quick->outputs.empty()) return quick;
@@ -173,6 +177,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
     }
   }
   std::shared_ptr<Session> session(new Session(absolute, std::move(config), std::move(inputs)));
+  session->files_ = std::move(files);
   for (const onnx::ValueInfo& output : interface.outputs) session->output_names_.push_back(output.name);
   TCC_RETURN_IF_ERROR(session->policy_.Validate());
   return session;
@@ -222,8 +227,17 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const 
 
 absl::StatusOr<CompileEvent> Session::Prepare(const CallTypes& types, absl::Span<const Tensor> inputs) {
   std::lock_guard lock(compile_mutex_);
+  CallTypes call = types;
+  TCC_RETURN_IF_ERROR(policy_.CheckCall(&call));
+  const std::map<std::string, std::vector<int64_t>> values = SmallValues(policy_.inputs(), inputs);
+  {
+    std::shared_lock variants_lock(variants_mutex_);
+    for (const std::shared_ptr<Variant>& variant : variants_) {
+      if (CheckGuards(variant->signature, call, values).ok()) return variant->event;
+    }
+  }
   CompileEvent event;
-  TCC_RETURN_IF_ERROR(Obtain(types, inputs, "", &event).status());
+  TCC_RETURN_IF_ERROR(Obtain(call, inputs, "", &event).status());
   return event;
 }
 
@@ -237,7 +251,9 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
   int index = 0;
   if (package != nullptr) {
     std::vector<int64_t> symbols;
-    TCC_ASSIGN_OR_RETURN(index, package->Select(inputs, &symbols));
+    TCC_ASSIGN_OR_RETURN(index, inputs.size() == types.size()
+                                    ? package->Select(inputs, &symbols)
+                                    : package->Select(types, SmallValues(policy_.inputs(), inputs)));
     event->hit = true;
     event->package = package->path();
   } else {
@@ -351,9 +367,23 @@ absl::Status Session::PrepareAll() {
 
 absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shared_ptr<const Package>& package,
                                                                  int index, CompileEvent* event) {
+  const std::string signature_text = SignatureToJson(package->signature(index)).dump();
+  {
+    // There already, as where a call without values asks again for what is specialised on values.
+    std::shared_lock lock(variants_mutex_);
+    for (const std::shared_ptr<Variant>& variant : variants_) {
+      if (variant->event.key != event->key || variant->index != index ||
+          SignatureToJson(variant->signature).dump() != signature_text) {
+        continue;
+      }
+      *event = variant->event;
+      return variant;
+    }
+  }
   auto variant = std::make_shared<Variant>();
   variant->signature = package->signature(index);
   variant->package = package;
+  variant->index = index;
   TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package, index));
   // A package may be asked to run in another mode than it was compiled in.
   const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
@@ -372,8 +402,9 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
       event->kernels = *kernels;
   }
   if (LogEnabled("guards")) {
-    Log("guards", absl::StrCat(path_, ": ", SignatureToJson(variant->signature).dump()));
+    Log("guards", absl::StrCat(path_, ": ", signature_text));
   }
+  variant->event = *event;
   {
     std::unique_lock lock(variants_mutex_);
     variants_.push_back(variant);
@@ -389,21 +420,11 @@ std::string Session::TargetKey() const {
 }
 
 absl::StatusOr<std::string> Session::ModelKey() {
-  if (!model_key_.empty()) return model_key_;
-  std::optional<std::string> hash;
-  if (config_.options.use_cache) hash = cache().RememberedModelHash(path_);
-  if (!hash) {
-    onnx::LoadOptions options;
-    options.externalDataRoots = config_.options.external_data_roots;
-    TCC_ASSIGN_OR_RETURN(std::shared_ptr<const onnx::Program> program, onnx::Program::load(path_, options));
-    TCC_ASSIGN_OR_RETURN(hash, cache().HashModel(path_, program->externalFiles()));
-  }
-  std::vector<std::string> parts = {*hash,           OptionsKey(config_.options), TargetKey(), kVersion, kLlvmVersion,
-                                    WorkerIdentity()};
-  for (const auto& [name, path] : config_.constants) {
-    TCC_ASSIGN_OR_RETURN(std::string constant_hash, cache().HashModel(path));
-    parts.push_back(name);
-    parts.push_back(std::move(constant_hash));
+  TCC_ASSIGN_OR_RETURN(std::vector<std::string> parts, files_->Hashes(cache(), config_.options.use_cache));
+  if (!model_key_.empty()) return model_key_;  // the files still are what they were
+  for (std::string part :
+       {OptionsKey(config_.options), TargetKey(), std::string(kVersion), std::string(kLlvmVersion), WorkerIdentity()}) {
+    parts.push_back(std::move(part));
   }
   return ArtifactCache::Key(parts);
 }
@@ -431,6 +452,8 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
         config_.compile != nullptr
             ? config_.compile(request, config_.progress)
             : (config_.workers != nullptr ? *config_.workers : WorkerPool::Global()).Compile(request, config_.progress);
+    // What was compiled is what the files held all the time, or nothing that may be kept under their key.
+    TCC_RETURN_IF_ERROR(files_->Hashes(cache(), config_.options.use_cache).status());
     if (!reply.ok()) return reply.status();
     for (const std::string& warning : reply->warnings) Warn(absl::StrCat(path_, ": ", warning));
     event->reply = *std::move(reply);

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "compiler/model_files.h"
 #include "compiler/request.h"
 #include "compiler/specialize.h"
 #include "compiler/worker_client.h"
@@ -68,8 +69,8 @@ class Session {
   // Inputs in the model's order; an invalid tensor, or one missing at the end, is an absent one.
   absl::Status Run(absl::Span<const Tensor> inputs, const RunOptions& options, std::vector<Tensor>* outputs);
 
-  // Makes sure that there is a specialisation for such inputs, without running it. Values of small integer inputs are
-  // taken from `inputs` where given.
+  // Makes sure that there is a specialisation for such inputs, without running it, and says how it came to be. Values
+  // of small integer inputs are taken from `inputs` where given.
   absl::StatusOr<CompileEvent> Prepare(const CallTypes& types, absl::Span<const Tensor> inputs = {});
 
   // Of a package: makes all its specialisations ready.
@@ -115,6 +116,7 @@ class Session {
 
   std::mutex compile_mutex_;  // held while a variant is added; guards what follows
   ShapePolicy policy_;
+  std::optional<ModelFiles> files_;  // where the session is not of a package
   std::string model_key_;
   bool warned_of_limit_ = false;
   mutable std::mutex events_mutex_;

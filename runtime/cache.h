@@ -11,6 +11,8 @@
 // from many processes.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -76,11 +78,27 @@ class ArtifactCache {
   absl::StatusOr<std::shared_ptr<const Package>> GetOrBuild(const std::string& key, const Build& build,
                                                             bool* hit = nullptr);
 
+  // What files held when they were read.
+  class Content {
+   public:
+    const std::string& hash() const { return hash_; }
+    // Whether all files are certainly as they were then (device, inode, size, mtime, ctime): none is read. False also
+    // where they were so new that a change need not show.
+    bool IsCurrent() const;
+
+   private:
+    friend class ArtifactCache;
+    std::string hash_;
+    std::vector<std::pair<std::string, struct stat>> files_;
+    bool settled_ = true;
+  };
   // Content hash of a model: its file and its external data files, in order. The first call tells which files belong to
   // it: the list is remembered. Errors: a file that cannot be read.
+  absl::StatusOr<Content> ReadContent(const std::string& path, const std::vector<std::string>& external_files = {});
   absl::StatusOr<std::string> HashModel(const std::string& path, const std::vector<std::string>& external_files = {});
   // The hash that HashModel gave, if none of the files has changed since (device, inode, size, mtime, ctime): no file
   // is read.
+  std::optional<Content> RememberedContent(const std::string& path);
   std::optional<std::string> RememberedModelHash(const std::string& path);
 
   // How the model was called so far, by all processes. Empty where nothing is known, or the record is damaged.

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "nlohmann/json.hpp"
@@ -70,48 +71,70 @@ absl::StatusOr<std::string> ArtifactCache::HashFile(const std::string& path, str
   return hasher.Hex();
 }
 
-absl::StatusOr<std::string> ArtifactCache::HashModel(const std::string& path,
-                                                     const std::vector<std::string>& external_files) {
+bool ArtifactCache::Content::IsCurrent() const {
+  return settled_ && std::all_of(files_.begin(), files_.end(), [](const auto& file) {
+           struct stat now;
+           return stat(file.first.c_str(), &now) == 0 && Identity(now) == Identity(file.second);
+         });
+}
+
+absl::StatusOr<ArtifactCache::Content> ArtifactCache::ReadContent(const std::string& path,
+                                                                  const std::vector<std::string>& external_files) {
   std::vector<std::string> paths = {path};
   paths.insert(paths.end(), external_files.begin(), external_files.end());
-  bool all_settled = true;
+  Content content;
   Hasher combined;
   Json files = Json::array();
   for (const std::string& one : paths) {
     struct stat identity;
     bool settled = false;
     TCC_ASSIGN_OR_RETURN(const std::string hash, HashFile(one, &identity, &settled));
-    all_settled = all_settled && settled;
+    content.settled_ = content.settled_ && settled;
+    content.files_.emplace_back(one, identity);
     combined.UpdatePart(hash);
     files.push_back({{"path", Absolute(one)}, {"identity", Identity(identity)}});
   }
-  const std::string hash = combined.Hex();
-  if (writable_ && all_settled) {
-    const Json json = {{"hash", hash}, {"files", files}};
+  content.hash_ = combined.Hex();
+  if (writable_ && content.settled_) {
+    const Json json = {{"hash", content.hash_}, {"files", files}};
     const std::string memo = absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json");
     WriteFileAtomically(memo, json.dump(-1, ' ', false, Json::error_handler_t::replace)).IgnoreError();
   }
-  return hash;
+  return content;
+}
+
+absl::StatusOr<std::string> ArtifactCache::HashModel(const std::string& path,
+                                                     const std::vector<std::string>& external_files) {
+  TCC_ASSIGN_OR_RETURN(const Content content, ReadContent(path, external_files));
+  return content.hash();
 }
 
 std::optional<std::string> ArtifactCache::RememberedModelHash(const std::string& path) {
+  const std::optional<Content> content = RememberedContent(path);
+  if (!content) return std::nullopt;
+  return content->hash();
+}
+
+std::optional<ArtifactCache::Content> ArtifactCache::RememberedContent(const std::string& path) {
   if (!readable_) return std::nullopt;
   const Json json = ReadJson(absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json"));
   JsonReader reader;
-  const std::string hash = reader.String(json, "hash");
+  Content content;
+  content.hash_ = reader.String(json, "hash");
   bool same = true;
   reader.List(json, "files", [&](const Json& file) {
     struct stat info;
-    same = same && stat(reader.String(file, "path").c_str(), &info) == 0 &&
-           reader.Field(file, "identity") == Identity(info);
+    const std::string one = reader.String(file, "path");
+    same = same && stat(one.c_str(), &info) == 0 && reader.Field(file, "identity") == Identity(info);
+    if (same) content.files_.emplace_back(one, info);
     return 0;
   });
   // The first file is the model itself: two paths whose hashes collide are told apart.
-  if (!reader.ok() || !same || !IsHash128(hash) || json["files"].empty() ||
+  if (!reader.ok() || !same || !IsHash128(content.hash_) || json["files"].empty() ||
       json["files"][0]["path"] != Absolute(path)) {
     return std::nullopt;
   }
-  return hash;
+  return content;
 }
 
 }  // namespace tcc

@@ -148,11 +148,20 @@ std::string Package::constants_file(int i) const {
 }
 
 absl::StatusOr<int> Package::Select(absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols, int first) const {
+  return SelectWhere(first, [&](const Signature& signature) { return CheckGuards(signature, inputs, symbols); });
+}
+
+absl::StatusOr<int> Package::Select(absl::Span<const TensorType> types,
+                                    const std::map<std::string, std::vector<int64_t>>& values) const {
+  return SelectWhere(0, [&](const Signature& signature) { return CheckGuards(signature, types, values); });
+}
+
+absl::StatusOr<int> Package::SelectWhere(int first, const std::function<absl::Status(const Signature&)>& check) const {
   std::vector<std::string> reasons;
   absl::Status last;
   for (int i = first; i < size(); ++i) {
     last = CheckTarget(target(i));
-    if (last.ok()) last = CheckGuards(signature(i), inputs, symbols);
+    if (last.ok()) last = check(signature(i));
     if (last.ok()) return i;
     reasons.push_back(std::string(last.message()));
   }

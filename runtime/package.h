@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,6 +104,10 @@ class Package {
   // its symbols. InvalidArgument with the reason of each if there is none.
   absl::StatusOr<int> Select(absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols, int first = 0) const;
 
+  // The same before there are tensors: see CheckGuards.
+  absl::StatusOr<int> Select(absl::Span<const TensorType> types,
+                             const std::map<std::string, std::vector<int64_t>>& values) const;
+
   absl::StatusOr<Plan> ReadPlan(int i) const;
   // The code object's bytes.
   std::string_view code(int i) const { return entries_[static_cast<size_t>(i)].code; }
@@ -133,6 +138,7 @@ class Package {
     bool stored = false;  // in the constant store
     Constants constants;  // mapped
   };
+  absl::StatusOr<int> SelectWhere(int first, const std::function<absl::Status(const Signature&)>& check) const;
 
   Package() = default;
   absl::StatusOr<Constants> MapConstants(const Entry& entry) const;

@@ -184,6 +184,27 @@ TEST_F(SessionTest, PrepareFindsWhatIsKept) {
   EXPECT_EQ(event->signature.symbols.size(), 1u);
 }
 
+// What the session has is not asked for again.
+TEST_F(SessionTest, PreparingAgainAddsNothing) {
+  const auto session = *Session::Open(Write(DoubleModel()), Config());
+  for (int i = 0; i < 3; ++i) {
+    const auto event = session->Prepare({{DType::kF32, {3}}});
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(event->key, session->events()[0].key);
+  }
+  EXPECT_EQ(session->events().size(), 1u);
+  const auto packaged = *Session::Open(session->events()[0].package, Config());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(packaged->PrepareAll().ok());
+    // By types alone.
+    const auto event = packaged->Prepare({{DType::kF32, {3}}});
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(event->signature.inputs.size(), 1u);
+  }
+  EXPECT_EQ(packaged->events().size(), 1u);
+  EXPECT_THAT(std::string(packaged->Prepare({{DType::kF32, {4}}}).status().message()), HasSubstr("'x'"));
+}
+
 TEST_F(SessionTest, PastTheLimitTheGeneralFormRuns) {
   Options options;
   options.recompile_limit = 2;
@@ -237,6 +258,51 @@ TEST_F(SessionTest, ChangedModelsAreCompiledAgain) {
   Write(model);
   const auto outputs = Run(**Session::Open(path, Config()), {Floats({3})});
   EXPECT_THAT(Elements((*outputs)[0]), ElementsAre(9));
+}
+
+// Nothing of the new content under the key of the old, and no answers of a mixture.
+TEST_F(SessionTest, AModelThatChangesUnderASessionIsAnError) {
+  ::onnx::ModelProto model = DoubleModel();
+  ::onnx::ModelProto other = model;
+  other.mutable_graph()->mutable_node(0)->set_op_type("Mul");
+  Options no_cache;
+  no_cache.use_cache = false;
+  for (const Options& options : {Options(), no_cache}) {
+    const std::string path = Write(model);
+    const auto before = *Session::Open(path, Config(options)), opened = *Session::Open(path, Config(options));
+    ASSERT_TRUE(Run(*before, {Floats({3})}).ok());
+    Write(other, "other.onnx");
+    std::filesystem::rename(folder_ / "other.onnx", path);
+    for (const auto& session : {before, opened}) {
+      const absl::Status status = Run(*session, {Floats({3, 4})}).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr("has changed since it was opened"));
+    }
+    // What it has it still runs.
+    EXPECT_THAT(Elements((*Run(*before, {Floats({3})}))[0]), ElementsAre(6));
+    EXPECT_THAT(Elements((*Run(**Session::Open(path, Config(options)), {Floats({3, 4})}))[0]), ElementsAre(9, 16));
+    // The same content in another file is the same model.
+    Write(model, "other.onnx");
+    std::filesystem::rename(folder_ / "other.onnx", path);
+    EXPECT_THAT(Elements((*Run(*before, {Floats({3, 4})}))[0]), ElementsAre(6, 8));
+  }
+}
+
+// Not even where it changes while the worker compiles.
+TEST_F(SessionTest, AModelThatChangesWhileItIsCompiledIsAnError) {
+  const ::onnx::ModelProto model = DoubleModel();
+  ::onnx::ModelProto other = model;
+  other.mutable_graph()->mutable_node(0)->set_op_type("Mul");
+  const std::string path = Write(model);
+  Session::Config config = Config();
+  config.progress = [&](Phase phase, int, int) {
+    if (phase != Phase::kCodegen) return;
+    Write(other, "other.onnx");
+    std::filesystem::rename(folder_ / "other.onnx", path);
+  };
+  const absl::Status status = Run(**Session::Open(path, config), {Floats({3})}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_EQ(cache_->List().size(), 0u);
 }
 
 TEST_F(SessionTest, ManyThreads) {
@@ -452,6 +518,19 @@ TEST(Api, LoadCompileCallExplain) {
   ASSERT_EQ(explanation.graphs.size(), 1u);
   EXPECT_THAT(explanation.graphs[0].inputs, ElementsAre("x: f32[2]"));
   EXPECT_FALSE(explanation.graphs[0].kernels.empty());
+  // Of a package: by types alone too.
+  std::filesystem::copy(explanation.graphs[0].package, folder / "copy.tcc");
+  const absl::StatusOr<Callable> packaged = Compile(Load(folder / "copy.tcc"));
+  ASSERT_TRUE(packaged.ok()) << packaged.status();
+  const TensorType type{DType::kF32, {2}};
+  for (const Callable* callable : {&*model, &*packaged}) {
+    for (int i = 0; i < 3; ++i) {
+      const absl::StatusOr<Explanation> explained = Explain(*callable, {type});
+      ASSERT_TRUE(explained.ok()) << explained.status();
+      ASSERT_EQ(explained->graphs.size(), 1u);
+      EXPECT_THAT(explained->graphs[0].inputs, ElementsAre("x: f32[2]"));
+    }
+  }
   // Memory of the caller.
   float memory[2] = {};
   const Tensor target = Tensor::Wrap(memory, DType::kF32, {2});
