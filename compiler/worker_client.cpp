@@ -119,18 +119,22 @@ class WorkerPool::Worker {
   bool IsOurs() const { return owner_ == ::getpid(); }
   int socket() const { return socket_.get(); }
 
-  // Ends the process and says how it ended: "was killed by signal 11 (Segmentation fault)".
-  std::string End(bool kill) {
-    if (pid_ < 0) return "ended";
+  struct Ending {
+    std::string text;                  // "was ended by signal 11 (Segmentation fault)"
+    bool killed_from_outside = false;  // no fault of the compiler
+  };
+  // Ends the process and says how it ended.
+  Ending End(bool kill) {
+    if (pid_ < 0) return {"ended"};
     if (kill) ::kill(pid_, SIGKILL);
     const int status = Reap();
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !kill) {
-      return "was killed from outside (signal 9), as when memory runs out,";
+      return {"was killed from outside (signal 9), as when memory runs out,", /*killed_from_outside=*/true};
     }
     if (WIFSIGNALED(status)) {
-      return absl::StrCat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)), ")");
+      return {absl::StrCat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)), ")")};
     }
-    return absl::StrCat("exited with code ", WEXITSTATUS(status));
+    return {absl::StrCat("exited with code ", WEXITSTATUS(status))};
   }
 
  private:
@@ -227,11 +231,11 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     }
     if (!answer.ok()) {
       const bool ended = absl::IsUnavailable(answer.status());
-      std::string how = worker->End(/*kill=*/!ended);
-      if (!ended) how = absl::StrCat("sent ", answer.status().message());
-      const bool killed = how.find("from outside") != std::string::npos;
-      return absl::InternalError(absl::StrCat(request.model, ": the compiler ", how, " in phase '", phase,
-                                              killed ? "'" : "': a fault of tcc, please report it", reproducer()));
+      const Worker::Ending ending = worker->End(/*kill=*/!ended);
+      return absl::InternalError(
+          absl::StrCat(request.model, ": the compiler ",
+                       ended ? ending.text : absl::StrCat("sent ", answer.status().message()), " in phase '", phase,
+                       ending.killed_from_outside ? "'" : "': a fault of tcc, please report it", reproducer()));
     }
     if (answer->value("type", "") == "progress") {
       phase = answer->value("phase", "");

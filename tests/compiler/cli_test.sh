@@ -31,6 +31,7 @@ expect 0 'as expected' "$tcc" run "$scratch/m.tcc" --input "$data" --expect "$da
 expect 1 'differ' "$tcc" run "$model" --input "$data" --expect "$data" --rtol 0 --atol 0
 expect 2 "no input 'nix'" "$tcc" run "$model" --input "nix=$data"
 expect 2 'no such file' "$tcc" run "$scratch/none.onnx"
+expect 1 'no memory for' "$tcc" run "$model" --input 'x_0=f32[1,3,100000000,10000000]' --random
 expect 2 'unknown mode' "$tcc" run "$model" --input "$data" --mode=fast
 expect 2 'is a folder' "$tcc" compile "$model" -o "$scratch"
 expect 2 'unknown phase' "$tcc" compile "$model" --to-phase=nowhere
