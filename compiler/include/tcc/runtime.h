@@ -23,13 +23,21 @@ class PackageRunner;
 // Copies share the package. Safe to call from many threads.
 class TCC_API LoadedPackage {
  public:
-  // Inputs in the package's order; optional ones may be invalid, or left out at the end. InvalidArgument where no
-  // specialisation in the package takes them.
+  // Inputs in the package's order; optional ones may be invalid, or left out at the end. Any number of threads may call
+  // at once. Errors:
+  //   InvalidArgument     no specialisation in the package takes the inputs, `options` do not fit the call, or values
+  //                       for which a check of the model fails
+  //   OutOfRange          values that are indices beyond an axis, and the like
+  //   FailedPrecondition  `options.context` is in use by another call
+  //   ResourceExhausted   no memory
+  //   Internal            a fault of tcc or of the package
+  // After any error the package can be used as before.
   absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs, const RunOptions& options = {}) const;
   absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs,
                                                  const RunOptions& options = {}) const;
   // The same into memory of the caller: one tensor for each output, of its dtype and extents, with any strides; an
-  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place.
+  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place. Calls at the
+  // same time need memory of their own. The same errors; after one it is not said what the memory holds.
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                    const RunOptions& options = {}) const;
 

@@ -86,12 +86,25 @@ class TCC_API Callable {
   Callable& operator=(Callable&&) noexcept;
 
   // Inputs in the model's order; optional ones may be invalid, or left out at the end. The outputs are the caller's.
-  // InvalidArgument for inputs that do not fit the model.
+  // Any number of threads may call at once; those that need the same new specialisation wait for one compile. Errors:
+  //   InvalidArgument     inputs that do not fit the model, `options` that do not fit the call, a faulty model, values
+  //                       for which a check of the model fails
+  //   OutOfRange          values that are indices beyond an axis, and the like
+  //   Unimplemented       ops that are not supported, by the names of their nodes
+  //   FailedPrecondition  the callable has no model, `options.context` is in use, or the model's file has changed since
+  //                       it was opened and a compile is needed
+  //   NotFound            a file that is not there any more
+  //   DeadlineExceeded    compile_timeout_seconds ran out
+  //   ResourceExhausted   no memory
+  //   Unavailable         no compile worker could be started
+  //   Internal            a fault of tcc, or a compile that was killed; names a file to reproduce it
+  // After any error the callable can be used as before.
   absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs, const RunOptions& options = {}) const;
   absl::StatusOr<std::vector<Tensor>> operator()(std::initializer_list<Tensor> inputs,
                                                  const RunOptions& options = {}) const;
   // The same into memory of the caller: one tensor for each output, of its dtype and extents, with any strides; an
-  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place.
+  // invalid one for an output that is not wanted. They may overlap inputs: state is updated in its place. Calls at the
+  // same time need memory of their own. The same errors; after one it is not said what the memory holds.
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                    const RunOptions& options = {}) const;
 
@@ -108,12 +121,15 @@ class TCC_API Callable {
   std::shared_ptr<const State> state_;
 };
 
-// Checks the options and reads the model's inputs and outputs; compilation follows with the first call.
+// Checks the options and reads the model's inputs and outputs; compilation follows with the first call. InvalidArgument
+// for options that make no sense or do not fit the model, and for what is no model; NotFound. Thread-safe, as all
+// functions here.
 TCC_API absl::StatusOr<Callable> Compile(const Model& model, const Options& options = {});
 // The same for the result of Load: its error, if it is one.
 TCC_API absl::StatusOr<Callable> Compile(const absl::StatusOr<Model>& model, const Options& options = {});
 
-// Compiles for such inputs, if need be, and tells about it. Nothing is run.
+// Compiles for such inputs, if need be, and tells about it. Nothing is run. Of a package: InvalidArgument where it has
+// no specialisation for them. Otherwise the errors of a call.
 TCC_API absl::StatusOr<Explanation> Explain(const Callable& callable, absl::Span<const TensorType> inputs);
 
 TCC_API const char* Version();
