@@ -66,9 +66,8 @@ int main(int argc, char** argv) {
   app.footer(
       "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
       "'tcc COMMAND --help' says more.\n\n"
-      "Exit codes: 0 success, 1 the work failed (wrong numbers, a failed test, a time limit, no memory, a fault of "
-      "tcc), 2 "
-      "bad usage or input.\n"
+      "Exit codes: 0 success, 1 the work failed (wrong numbers, a failed test, a time limit, no memory or another "
+      "limit, a fault of tcc), 2 bad usage or input.\n"
       "Errors go to stderr; with --json to stdout: {\"error\": {\"code\": \"NOT_FOUND\", \"message\": \"...\", "
       "\"exit_code\": 2}}.");
   for (int i = 1; i < argc; ++i) tcc::cli::json_errors |= std::string(argv[i]) == "--json";
