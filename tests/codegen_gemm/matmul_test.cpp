@@ -1,4 +1,6 @@
 // Matrix products: odd sizes, static and dynamic, transposed and batched operands, dtypes, prologues, epilogues.
+#include <cmath>
+
 #include "gtest/gtest.h"
 #include "tests/codegen_gemm/harness.h"
 #include "tests/codegen_gemm/kernel_text.h"
@@ -100,6 +102,36 @@ TEST(Matmul, IndexedOperands) {
                         "%c", {c}, 2),
          .symbols = {3, 17},
          .constants = {1}});
+}
+
+// The accumulators reach the epilogue as float32, though the product of half floats is of their type.
+TEST(Matmul, EpilogueReadsUnroundedSums) {
+  for (const char* element : {"f16", "bf16"})
+    for (const char* n : {"1", "45"}) {
+      const std::string ta = Type({"7", "30"}, element), tb = Type({"30", n}, element), ty = Type({"7", n}, element),
+                        wide = Type({"7", n}, "f32");
+      std::string body = Matmul("%a0", "%a1", ta, tb, ty);
+      body += "    %e = tcc.loops " + List({"7", n}) + " reduce 0 [] {\n    ^bb0(%i: index, %j: index):\n";
+      body += "      %v = tcc.load %c[" + Identity(2) + "](%i, %j) : " + ty + " -> " + element + "\n";
+      body += "      %w = arith.extf %v : " + std::string(element) +
+              " to f32\n      tcc.yield %w : f32\n    } : " + wide + "\n";
+      Runner runner({.text = Kernel({ta, tb}, body, "%e", {wide})});
+      ASSERT_TRUE(runner.ok());
+      runner.Run();
+      const std::vector<double>&a = runner.inputs[0].values, &b = runner.inputs[1].values;
+      const Array got = runner.Results()[0];
+      const int64_t columns = got.dims[1];
+      for (int64_t i = 0; i < got.size(); ++i) {
+        double want = 0, magnitude = 0;
+        for (int64_t k = 0; k < 30; ++k) {
+          const double product = a[i / columns * 30 + k] * b[k * columns + i % columns];
+          want += product;
+          magnitude += std::fabs(product);
+        }
+        // Thirty float32 roundings; one to 8 or 11 bits would exceed it a hundredfold.
+        EXPECT_NEAR(got.values[i], want, 30 * 0x1p-24 * magnitude) << element << " " << i;
+      }
+    }
 }
 
 // bias, activation, residual, a second result; f32 and converted.
