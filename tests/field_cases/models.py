@@ -84,7 +84,9 @@ def names(add):
     # microsoft/onnxruntime#20559
     add("newer_ir_version", node("Neg", "x"), {"x": x}, ir_version=99, error="(?i)ir.?version.*99|99.*(?i:ir.?version)")
     add("newer_op_set", node("Neg", "x"), {"x": x}, opset=99, error="op ?set.*99|99.*op ?set|version 99")
-    add("use_before_definition", [node("Neg", "a"), node("Abs", "x", "a")], {"x": x}, error="'?a'?")
+    # As converters leave it that append the nodes they insert; a cycle has no order.
+    add("use_before_definition", [node("Neg", "a", "y"), node("Abs", "x", "a")], {"x": x}, {"y": -np.abs(x)})
+    add("cycle", [node("Add", "x b", "a"), node("Abs", "a", "b"), node("Neg", "b")], {"x": x}, error="has a cycle")
 
 
 def control_flow(add):
