@@ -122,8 +122,9 @@ class Checker {
     }
     if (tensor.device() != Device{}) return Error(spec, "values that the model is specialised on must be on the host");
     TCC_ASSIGN_OR_RETURN(const Tensor flat, tensor.Contiguous());
-    std::vector<int64_t> values;
-    for (int64_t i = 0; i < flat.num_elements(); ++i) values.push_back(LoadInt(flat.data(), spec.dtype, i));
+    std::vector<int64_t> values(static_cast<size_t>(flat.num_elements()));
+    for (int64_t i = 0; i < flat.num_elements(); ++i)
+      values[static_cast<size_t>(i)] = LoadInt(flat.data(), spec.dtype, i);
     return Values(spec, values);
   }
 
