@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
 namespace {
 
 template <typename Function>
-void ForEachField(TuningSummary& tuning, Function function) {
+void ForEachField(TuningSummary& tuning, const Function& function) {
   function("kernels", tuning.kernels);
   function("reused", tuning.reused);
   function("skipped", tuning.skipped);

@@ -250,8 +250,10 @@ void Candidates::compile(ArrayRef<Candidate *> group) {
       compile(candidate);
   };
   llvm::Expected<std::string> bytes = backend.finish();
-  if (!bytes)
+  if (!bytes) {
+    lasting = false; // (it may be that nothing could be written)
     return fail(llvm::toString(bytes.takeError()));
+  }
   auto code = CodeObject::Load(*bytes, "tcc autotune");
   if (!code.ok()) {
     lasting = false; // (no descriptors, no memory)

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <random>
@@ -211,17 +213,22 @@ TEST_F(AutotuneTest, OpenExtentsAreMeasuredAtTheCallsValue) {
   ExpectNear(tuned.outputs, plain.outputs);
 }
 
-// The worker knows the time that a compile may take: what does not fit stays as it is.
-TEST_F(AutotuneTest, ATimeLimitLeavesKernelsAlone) {
-  WriteFile(folder_ / "model.onnx", GemmModel(48).SerializeAsString());
+CompileRequest GemmRequest(const TempFolder& folder) {
+  WriteFile(folder / "model.onnx", GemmModel(48).SerializeAsString());
   CompileRequest request;
-  request.model = folder_ / "model.onnx";
+  request.model = folder / "model.onnx";
   request.options = Tuned();
-  request.package = folder_ / "out.tcc";
+  request.package = folder / "out.tcc";
   InputSpec& x = request.signature.inputs.emplace_back();
   x.name = "x";
   x.dtype = DType::kF32;
   x.dims = {Extent::Constant(48), Extent::Constant(64)};
+  return request;
+}
+
+// The worker knows the time that a compile may take: what does not fit stays as it is.
+TEST_F(AutotuneTest, ATimeLimitLeavesKernelsAlone) {
+  CompileRequest request = GemmRequest(folder_);
   // Through the door as the worker gets it, but without who would end it.
   request.options.compile_timeout_seconds = 1e-9;
   const auto received = RequestFromJson(RequestToJson(request));
@@ -232,6 +239,32 @@ TEST_F(AutotuneTest, ATimeLimitLeavesKernelsAlone) {
   EXPECT_GT(reply->tuning.kernels, 0);
   EXPECT_EQ(reply->tuning.skipped, reply->tuning.kernels);
   EXPECT_EQ(reply->tuning.measured, 0);
+}
+
+// What failed for want of something is tried again the next time.
+TEST_F(AutotuneTest, WhatMayDoBetterIsNotKept) {
+  CompileRequest request = GemmRequest(folder_);
+  request.tuning_store = cache_->tuning_store();
+  rlimit usual;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const auto reply = CompileModel(request, [&](Phase phase, int, int total) {
+    rlimit limit = usual;
+    if (phase == Phase::kAutotune && total > 0) {
+      // One descriptor is enough to write a file, but not to load code.
+      const int lowest = ::dup(0);
+      ::close(lowest);
+      limit.rlim_cur = static_cast<rlim_t>(lowest) + 1;
+    }
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  });
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->tuning.skipped, reply->tuning.kernels);
+  EXPECT_EQ(TuningFiles(), 0);
+  const auto again = CompileModel(request, nullptr);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_GT(again->tuning.measured, 0);
+  EXPECT_EQ(TuningFiles(), again->tuning.kernels);
 }
 
 TEST_F(AutotuneTest, WithoutCacheNothingIsKept) {
