@@ -193,7 +193,9 @@ private:
     int64_t given = scalars[check.getIndex()].integer;
     Scalar index;
     index.integer = given < 0 && !check.getExact() ? given + extent : given;
-    if (index.integer < 0 || index.integer >= extent)
+    if (check.getWhen() && !scalars[check.getWhen()].integer)
+      index.integer = std::max<int64_t>(0, std::min(index.integer, extent - 1));
+    else if (index.integer < 0 || index.integer >= extent)
       return absl::OutOfRangeError(absl::StrCat("index ", given, " is out of range for extent ", extent));
     return index;
   }

@@ -61,17 +61,19 @@ def TCC_LoadOp : TCC_Op<"load", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
   let assemblyFormat = "$tensor `[` $map `]` `(` $indices `)` (`mask` $mask^)? (`fill` $fill^ `:` type($fill))? attr-dict `:` type($tensor) `->` type($value)";
 }
-def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [Pure]> {
+def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [MemoryEffects<[MemWrite]>]> {
   let summary = "a data-dependent index made safe: negative ones count from the end, what is then outside [0, extent) is reported";
   let description = [{
     Gives `index`, plus `extent` if it is negative, clamped to [0, extent - 1] (0 for an extent of 0). If the clamp changes it, the
     call fails with an "index out of range" error (TccKernelContext::error), as it does for any index below an extent of 0: the load
     then needs a mask. With `exact`, negative indices are out of range too. `extent` is one expression over the function's symbols.
+    With `when`, nothing is reported where it is false: the index is of an element that is not read. The report is an effect: a
+    check stays where nothing uses its value.
   }];
-  let arguments = (ins Index:$index, TCC_Extents:$extent, UnitAttr:$exact);
+  let arguments = (ins Index:$index, TCC_Extents:$extent, UnitAttr:$exact, Optional<I1>:$when);
   let results = (outs Index:$value);
   let hasVerifier = 1;
-  let assemblyFormat = "$index `below` $extent attr-dict";
+  let assemblyFormat = "$index `below` $extent (`when` $when^)? attr-dict";
 }
 def TCC_InSetOp : TCC_Op<"in_set", [Pure]> {
   let summary = "whether an integer set over indices and the function's symbols holds";

@@ -384,7 +384,16 @@ Value BodyEmitter::boundsCheck(ir::BoundsCheckOp op) {
   }
   Value clamped = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, wrapped, last), zero);
   // Unsigned, so that negative ones are above every extent, and 0 is not below 0.
-  report(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, wrapped, extent), kTccIndexOutOfRange);
+  Value bad = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, wrapped, extent);
+  if (op.getWhen()) {
+    Value when = operand(op.getWhen());
+    if (llvm::isa<VectorType>(when.getType()) != llvm::isa<VectorType>(bad.getType())) {
+      when = splat(when);
+      bad = splat(bad);
+    }
+    bad = b.create<arith::AndIOp>(loc, bad, when);
+  }
+  report(bad, kTccIndexOutOfRange);
   return clamped;
 }
 

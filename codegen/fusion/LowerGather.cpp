@@ -13,7 +13,8 @@ Value checkedIndex(Nest &nest, Value scalar, Type elementType, AffineExpr extent
                     ? nest.b.create<arith::IndexCastUIOp>(nest.loc, nest.b.getIndexType(), scalar).getResult()
                     : nest.b.create<arith::IndexCastOp>(nest.loc, nest.b.getIndexType(), scalar).getResult();
   return nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), index,
-                                          ir::ExtentsAttr::get(nest.b.getContext(), extent), /*exact=*/nullptr);
+                                          ir::ExtentsAttr::get(nest.b.getContext(), extent), /*exact=*/nullptr,
+                                          /*when=*/Value());
 }
 
 /// Nothing can be loaded where an axis may have no elements: the mask of such loads.
@@ -31,7 +32,7 @@ AffineExpr checkedDim(Operation *op, Nest &nest, unsigned dim, AffineExpr count,
   maskEmpty(op, extent, mask);
   extra.push_back(nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), nest.index(dim),
                                                    ir::ExtentsAttr::get(nest.b.getContext(), extent),
-                                                   /*exact=*/nest.b.getUnitAttr()));
+                                                   /*exact=*/nest.b.getUnitAttr(), /*when=*/Value()));
   return nest.dim(nest.dims().size() + extra.size() - 1);
 }
 

@@ -132,7 +132,8 @@ LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
           if (!atMost(low[axis], last) || !atMost(high[axis], last))
             value =
                 nest.b.create<ir::BoundsCheckOp>(nest.loc, nest.b.getIndexType(), value,
-                                                 ir::ExtentsAttr::get(op.getContext(), extent), nest.b.getUnitAttr());
+                                                 ir::ExtentsAttr::get(op.getContext(), extent), nest.b.getUnitAttr(),
+                                                 /*when=*/Value());
         } else {
           value = nest.b.create<arith::MinSIOp>(nest.loc, nest.b.create<arith::MaxSIOp>(nest.loc, value, zero), end);
         }

@@ -65,7 +65,19 @@ void inlineIntoLoad(ir::LoadOp load) {
     mapping.map(argument, b.create<ir::ApplyOp>(loc, b.getIndexType(), load.getIndices(), single).getResult());
   }
   IntegerSetAttr maskAttr = load.getMaskAttr();
+  Value inside;
+  if (maskAttr)
+    inside = b.create<ir::InSetOp>(loc, b.getI1Type(), load.getIndices(), maskAttr);
   for (Operation &op : body.without_terminator()) {
+    if (auto check = dyn_cast<ir::BoundsCheckOp>(op); check && maskAttr) {
+      // ... and what is not read is not out of range.
+      auto clone = cast<ir::BoundsCheckOp>(b.clone(op, mapping));
+      Value when = clone.getWhen();
+      clone.getWhenMutable().assign(when ? b.create<arith::AndIOp>(loc, when, inside).getResult() : inside);
+      if (when)
+        clone->moveAfter(clone.getWhen().getDefiningOp());
+      continue;
+    }
     auto inner = dyn_cast<ir::LoadOp>(op);
     if (!inner || !maskAttr) {
       b.clone(op, mapping);
@@ -99,7 +111,6 @@ void inlineIntoLoad(ir::LoadOp load) {
   }
   Value value = mapping.lookupOrDefault(body.getTerminator()->getOperand(result.getResultNumber()));
   if (maskAttr) {
-    Value inside = b.create<ir::InSetOp>(loc, b.getI1Type(), load.getIndices(), maskAttr);
     Value fill = load.getFill();
     if (!fill)
       fill = b.create<arith::ConstantOp>(loc, b.getZeroAttr(value.getType()));

@@ -21,6 +21,19 @@ AffineExpr extentOfIndex(Value index) {
 
 namespace {
 
+/// An index or integer that is known, as an index.
+std::optional<int64_t> constantIndex(Value value) {
+  bool isUnsigned = false;
+  if (Operation *cast = value.getDefiningOp(); isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(cast)) {
+    isUnsigned = isa<arith::IndexCastUIOp>(cast);
+    value = cast->getOperand(0);
+  }
+  llvm::APInt constant;
+  if (!matchPattern(value, m_ConstantInt(&constant)) || constant.getBitWidth() > 64)
+    return std::nullopt;
+  return isUnsigned ? static_cast<int64_t>(constant.getZExtValue()) : constant.getSExtValue();
+}
+
 /// Index operands with index arithmetic composed in, each once; expressions over the old operands are rewritten by
 /// `map`.
 struct IndexOperands {
@@ -38,9 +51,8 @@ struct IndexOperands {
         inner.push_back(express(value, context));
       return apply.getMap().getResult(0).replaceDims(inner);
     }
-    llvm::APInt constant;
-    if (matchPattern(operand, m_ConstantInt(&constant)))
-      return getAffineConstantExpr(constant.getSExtValue(), context);
+    if (std::optional<int64_t> constant = constantIndex(operand))
+      return getAffineConstantExpr(*constant, context);
     auto it = llvm::find(values, operand);
     unsigned position = it - values.begin();
     if (it == values.end())
@@ -93,14 +105,15 @@ public:
   void run() {
     llvm::SmallVector<Operation *> ops;
     kernel.getBody().walk([&](Operation *op) {
-      if (isa<ir::LoadOp, ir::ApplyOp, ir::InSetOp>(op))
+      if (isa<ir::LoadOp, ir::ApplyOp, ir::InSetOp, ir::BoundsCheckOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
       llvm::TypeSwitch<Operation *>(op)
           .Case<ir::LoadOp>([&](auto o) { simplifyLoad(o); })
           .Case<ir::ApplyOp>([&](auto o) { simplifyApply(o); })
-          .Case<ir::InSetOp>([&](auto o) { simplifyInSet(o); });
+          .Case<ir::InSetOp>([&](auto o) { simplifyInSet(o); })
+          .Case<ir::BoundsCheckOp>([&](auto o) { simplifyCheck(o); });
   }
 
 private:
@@ -201,6 +214,29 @@ private:
     test.erase();
   }
 
+  /// A check of what is known to be in range is its index. Other checks stay, whatever becomes of their value.
+  void simplifyCheck(ir::BoundsCheckOp check) {
+    llvm::APInt when;
+    bool isKnown = check.getWhen() && matchPattern(check.getWhen(), m_ConstantInt(&when));
+    if (isKnown && !when.isZero())
+      check.getWhenMutable().clear();
+    OpBuilder b(check);
+    IndexOperands operands(check.getIndex(), context);
+    AffineExpr extent = check.getExtent().getExprs().front(), index = operands.replacement[0];
+    if (auto constant = dyn_cast<AffineConstantExpr>(index); constant && constant.getValue() < 0 && !check.getExact())
+      index = index + extent;
+    if (!operands.ranges(symbols).isWithin(index, extent)) {
+      if (isKnown && when.isZero() && check.use_empty())
+        check.erase();
+      return;
+    }
+    auto map = AffineMap::get(operands.values.size(), numSymbols(), {index}, context);
+    auto apply = b.create<ir::ApplyOp>(check.getLoc(), b.getIndexType(), operands.values, AffineMapAttr::get(map));
+    check.replaceAllUsesWith(apply.getResult());
+    check.erase();
+    simplifyApply(apply);
+  }
+
   static bool holdsAlways(IntegerSet set) {
     return set.getNumConstraints() == 1 && set.isEq(0) &&
            set.getConstraint(0) == getAffineConstantExpr(0, set.getContext());
@@ -281,13 +317,31 @@ void dropRounding(ir::KernelOp kernel) {
 
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>()) {
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>() && !isa<ir::BoundsCheckOp>(op)) {
       op.erase();
       continue;
     }
     if (auto loops = dyn_cast<ir::LoopsOp>(op))
       eraseDead(loops.getBody().front());
   }
+}
+
+/// Equal checks as one, which the generic elimination does not do to ops with effects. Whether there were any.
+bool mergeChecks(ir::KernelOp kernel) {
+  bool changed = false;
+  for (auto loops : kernel.getBody().front().getOps<ir::LoopsOp>()) {
+    llvm::DenseMap<std::tuple<Value, Attribute, unsigned, Value>, ir::BoundsCheckOp> seen;
+    for (auto check : llvm::make_early_inc_range(loops.getBody().front().getOps<ir::BoundsCheckOp>())) {
+      auto [it, isNew] =
+          seen.try_emplace({check.getIndex(), check.getExtentAttr(), check.getExact(), check.getWhen()}, check);
+      if (isNew)
+        continue;
+      check.replaceAllUsesWith(it->second.getResult());
+      check.erase();
+      changed = true;
+    }
+  }
+  return changed;
 }
 
 /// Results of loops that nothing reads.
@@ -341,7 +395,9 @@ ir::KernelOp simplifyKernel(ir::KernelOp kernel) {
   {
     IRRewriter rewriter(kernel.getContext());
     DominanceInfo dominance(kernel);
-    eliminateCommonSubExpressions(rewriter, dominance, kernel);
+    do {
+      eliminateCommonSubExpressions(rewriter, dominance, kernel);
+    } while (mergeChecks(kernel));
   }
   for (Operation &op : llvm::make_early_inc_range(block))
     if (auto loops = dyn_cast<ir::LoopsOp>(op))

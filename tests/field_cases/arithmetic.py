@@ -100,6 +100,9 @@ def running_sums(add):
     sets = [({"x": x, "axis": np.array(a)}, {"y": np.array(y, F)}) for a, y in by_axis.items()]
     add("cumsum_axis_varies", node("CumSum", "x axis"), *sets[0], more=sets[1:])
     add("cumsum_axis_wrong", node("CumSum", "x axis"), {"x": x, "axis": np.array(2)}, error="axis|out of range")
+    x = np.arange(1, 4, dtype=F)
+    for axis in (1, -2):
+        add(f"cumsum_axis_{'wrong' if axis > 0 else 'below'}_of_a_vector", node("CumSum", "x axis"), {"x": x, "axis": np.array(axis)}, error="axis|out of range")
 
 
 def softmax(add):

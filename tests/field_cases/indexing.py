@@ -63,6 +63,23 @@ def out_of_range(add):
             if (i == i.astype(np.int32)).all():
                 add(f"{name}_out_of_range_{k}_int32", gather, {"x": x, "i": i.astype(np.int32)}, error=wrong)
     wrong = r"out of range|outside|out of bounds|not in \[|beyond"
+    # What the index names may be known without it: it is wrong all the same.
+    one, ones = np.arange(4, dtype=F).reshape(4, 1), np.ones((4, 2), F)
+    for k, i in enumerate((1, -2, 1 << 33)):
+        i = np.array([i])
+        add(f"gather_of_one_out_of_range_{k}", node("Gather", "x i", axis=1), {"x": one, "i": i}, error=wrong)
+        add(f"gather_of_one_out_of_range_{k}_fused", [node("Exp", "x", "e"), node("Gather", "e i", "g", axis=1), node("Sqrt", "g")],
+            {"x": one, "i": i}, error=wrong, variants=AT_RUN_TIME)
+        add(f"gather_elements_of_one_out_of_range_{k}", node("GatherElements", "x i", axis=1), {"x": one, "i": np.repeat(i[None], 4, 0)}, error=wrong)
+        add(f"gather_nd_of_one_out_of_range_{k}", node("GatherND", "x i"), {"x": one, "i": np.array([[0, i[0]]])}, error=wrong)
+        add(f"gather_of_equal_out_of_range_{k}", node("Gather", "x i", axis=1), {"i": i * 4}, constants={"x": ones}, error=wrong, variants=AT_RUN_TIME)
+        add(f"gather_of_expanded_out_of_range_{k}", [node("Expand", "x to", "e"), node("Gather", "e i", axis=1)], {"x": one, "i": i * 4},
+            constants={"to": np.array([4, 3])}, error=wrong, variants=AT_RUN_TIME)
+    # Only rows that are read are checked: those of y are not in x.
+    x, i, y = np.arange(8, dtype=F).reshape(2, 4), np.full((2, 4), 3), np.zeros((3, 4), F)
+    wanted = np.concatenate([np.take_along_axis(x, i, 1), y])
+    add("gather_elements_before_concat", [node("GatherElements", "x i", "g", axis=1), node("Concat", "g y", "z", axis=0)],
+        {"x": x, "i": i, "y": y}, {"z": wanted}, variants=AT_RUN_TIME)
     rows = np.zeros((1, 4), F)
     scatters = {
         "scatter_elements": (node("ScatterElements", "x i u"), [[[3, 0, 0, 0]], [[-4, 0, 0, 0]], [[TOP, 0, 0, 0]]], rows),

@@ -53,3 +53,29 @@ func.func @scalar_below_a_pad(%x: tensor<?xf32, #tcc.extents<s0>>) -> (tensor<?x
   %p = tcc.pad %d {high = #tcc.extents<1>, low = #tcc.extents<0>, mode = #tcc.pad_mode<constant>} : (tensor<?xf32, #tcc.extents<s0>>) -> tensor<?xf32, #tcc.extents<s0 + 1>>
   return %p, %r : tensor<?xf32, #tcc.extents<s0 + 1>>, tensor<f32>
 }
+
+// -----
+
+// The value is known, not whether the index is one: the check stays, once.
+// CHECK-LABEL: func.func @only_element
+// CHECK-COUNT-1: tcc.bounds_check
+// CHECK-NOT: tcc.bounds_check
+func.func @only_element(%x: tensor<1x4xf32>, %i: tensor<5xi64>) -> tensor<5x4xf32> {
+  %g = tcc.gather %x, %i {axis = 0 : i64} : (tensor<1x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
+  %n = tcc.neg %x : tensor<1x4xf32>
+  %h = tcc.gather %n, %i {axis = 0 : i64} : (tensor<1x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
+  %y = tcc.add %g, %h : tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
+// -----
+
+// Indices that are known need no check.
+// CHECK-LABEL: func.func @known_index
+// CHECK: tcc.kernel
+// CHECK-NOT: tcc.bounds_check
+func.func @known_index(%x: tensor<3x4xf32>) -> tensor<5x4xf32> {
+  %i = tcc.constant dense<-1> : tensor<5xi64>
+  %g = tcc.gather %x, %i {axis = 0 : i64} : (tensor<3x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
+  return %g : tensor<5x4xf32>
+}
