@@ -36,7 +36,7 @@ std::string node(int opset, const std::string& inputs, const std::string& body) 
 }
 
 absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vector<Tensor>& inputs, bool dynamic,
-                                        const LoadOptions& load) {
+                                        const LoadOptions& load, const RunOptions& runOptions) {
   absl::StatusOr<std::string> bytes = modelFromText(text);
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::parse(*bytes, "", load);
@@ -63,7 +63,8 @@ absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vect
       spec.name = name;
       spec.dtype = inputs[i].dtype();
       for (int64_t extent : inputs[i].dims()) {
-        bool symbolic = dynamic && extent >= 2 && staticSymbols.empty();
+        bool symbolic = dynamic && extent >= 2 && staticSymbols.empty() &&
+                        (runOptions.open.empty() || runOptions.open.count(extent) > 0);
         auto [it, isNew] = symbolic ? symbols.try_emplace(extent, symbols.size()) : std::pair(symbols.end(), false);
         if (isNew) {
           Symbol symbol;
@@ -81,6 +82,10 @@ absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vect
     constants.insert(valueInputs.begin(), valueInputs.end());
   }
   if (failed(module)) return absl::InvalidArgumentError(diagnostics);
+  if (runOptions.ir != nullptr) {
+    llvm::raw_string_ostream stream(*runOptions.ir);
+    (*module)->print(stream);
+  }
   return ir::interpret((*module)->lookupSymbol<mlir::func::FuncOp>("main"), arguments);
 }
 

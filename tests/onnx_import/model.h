@@ -1,6 +1,7 @@
 // Small models in ONNX's text syntax, imported and run on the interpreter.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,15 @@ Tensor ints(std::vector<int64_t> dims, std::vector<int64_t> values);
 /// 0, 1, 2, ...
 Tensor count(std::vector<int64_t> dims);
 
+struct RunOptions {
+  std::set<int64_t> open = {};  ///< with `dynamic`: only these extents are symbols; empty: all of 2 and more
+  std::string* ir = nullptr;    ///< gets the module that was imported
+};
 /// Imports the text and interprets it. `dynamic`: every extent of 2 and more is a symbol. An error is the diagnostics'
 /// text.
 absl::StatusOr<std::vector<Tensor>> run(const std::string& text, const std::vector<Tensor>& inputs,
-                                        bool dynamic = false, const LoadOptions& load = {});
+                                        bool dynamic = false, const LoadOptions& load = {},
+                                        const RunOptions& runOptions = {});
 
 /// One node: `body` of a graph with float inputs x0.. of the tensors' types and one output y.
 std::string node(int opset, const std::string& inputs, const std::string& body);

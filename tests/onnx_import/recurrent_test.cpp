@@ -27,8 +27,8 @@ Tensor random(const std::vector<int64_t>& dims, unsigned seed) {
   return floats(dims, values);
 }
 
-void check(const Layer& layer, int64_t steps) {
-  SCOPED_TRACE(layer.op + " " + layer.attributes + ", steps: " + std::to_string(steps));
+void check(const Layer& layer, int64_t steps, bool dynamic) {
+  SCOPED_TRACE(layer.op + " " + layer.attributes + ", steps: " + std::to_string(steps) + (dynamic ? ", dynamic" : ""));
   const int64_t width = layer.gates * kHidden;
   const bool cell = layer.op == "LSTM";
   auto order = [&](int64_t first, int64_t second, int64_t last) {
@@ -61,8 +61,13 @@ void check(const Layer& layer, int64_t steps) {
   inputs.push_back(ints({kBatch}, std::vector<int64_t>(kBatch, steps)));
   absl::StatusOr<std::vector<Tensor>> want = run(text(true), inputs);
   ASSERT_TRUE(want.ok()) << want.status().message();
-  absl::StatusOr<std::vector<Tensor>> have = run(text(false), inputs);
+  // The extents of weights are known, those of the data may not be.
+  std::string ir;
+  absl::StatusOr<std::vector<Tensor>> have =
+      run(text(false), inputs, dynamic, {}, {.open = {kBatch, steps}, .ir = &ir});
   ASSERT_TRUE(have.ok()) << have.status().message();
+  // Else the library kernel would be compared with itself.
+  ASSERT_EQ(ir.find("tcc.library"), std::string::npos) << ir;
   for (size_t i = 0; i < want->size(); ++i) {
     ASSERT_EQ((*want)[i].dims(), (*have)[i].dims()) << "output " << i;
     const Tensor expected = *(*want)[i].Contiguous(), actual = *(*have)[i].Contiguous();
@@ -72,7 +77,8 @@ void check(const Layer& layer, int64_t steps) {
 }
 
 void checkSteps(const Layer& layer) {
-  for (int64_t steps : {1, 3, 7}) check(layer, steps);  // unrolled, and as a loop
+  for (int64_t steps : {1, 3, 7}) check(layer, steps, /*dynamic=*/false);  // unrolled, and as a loop
+  check(layer, 7, /*dynamic=*/true);
 }
 
 TEST(Recurrent, Lstm) {
@@ -109,7 +115,16 @@ TEST(Recurrent, UnknownActivationIsAnError) {
   expectError(
       "<ir_version: 8, opset_import: [\"\" : 14]>\nmodel (float[2, 1, 3] x, float[1, 4, 3] w, float[1, 4, 4] r) => "
       "(float y) {\ny = RNN <hidden_size = 4, activations = [\"Step\"]> (x, w, r)\n}",
-      {count({2, 1, 3}), count({1, 4, 3}), count({1, 4, 4})}, "activation 'step' is not known");
+      {count({2, 1, 3}), count({1, 4, 3}), count({1, 4, 4})}, "activation 'Step' is not known");
+}
+
+TEST(Recurrent, HiddenSizeThatIsNotThatOfTheWeightsIsAnError) {
+  for (const char* size : {"5", "4611686018427387904", "-1"})
+    for (const char* op : {"LSTM", "GRU", "RNN"})
+      expectError(std::string("<ir_version: 8, opset_import: [\"\" : 14]>\nmodel (float[2, 1, 3] x, float[1, w, 3] w, "
+                              "float[1, w, 4] r) => (float y) {\ny = ") +
+                      op + " <hidden_size = " + size + "> (x, w, r)\n}",
+                  {count({2, 1, 3}), count({1, 16, 3}), count({1, 16, 4})}, "hidden");
 }
 
 }  // namespace

@@ -5,39 +5,6 @@
 namespace tcc::reference {
 namespace {
 
-// Takes the next alpha and beta only for a function that has them.
-absl::StatusOr<Activation> MakeActivation(const std::string& name, const std::vector<double>& alphas,
-                                          const std::vector<double>& betas, size_t* alpha, size_t* beta) {
-  using Kind = Activation::Kind;
-  const struct {
-    const char* name;
-    Kind kind;
-    bool has_alpha, has_beta;
-    double alpha, beta;
-  } kKnown[] = {
-      {"relu", Kind::kRelu, false, false, 0, 0},
-      {"tanh", Kind::kTanh, false, false, 0, 0},
-      {"sigmoid", Kind::kSigmoid, false, false, 0, 0},
-      {"affine", Kind::kAffine, true, true, 1, 0},
-      {"leakyrelu", Kind::kLeakyRelu, true, false, 0.01, 0},
-      {"thresholdedrelu", Kind::kThresholdedRelu, true, false, 1, 0},
-      {"scaledtanh", Kind::kScaledTanh, true, true, 1, 1},
-      {"hardsigmoid", Kind::kHardSigmoid, true, true, 0.2, 0.5},
-      {"elu", Kind::kElu, true, false, 1, 0},
-      {"softsign", Kind::kSoftsign, false, false, 0, 0},
-      {"softplus", Kind::kSoftplus, false, false, 0, 0},
-  };
-  const std::string lower = absl::AsciiStrToLower(name);
-  for (const auto& known : kKnown) {
-    if (lower != known.name) continue;
-    Activation activation{known.kind, known.alpha, known.beta};
-    if (known.has_alpha && *alpha < alphas.size()) activation.alpha = alphas[(*alpha)++];
-    if (known.has_beta && *beta < betas.size()) activation.beta = betas[(*beta)++];
-    return activation;
-  }
-  return Invalid("activation '", name, "' is not known");
-}
-
 // A state [directions, batch, hidden] (batch first: [batch, directions, hidden]) as doubles, zeros where absent.
 absl::StatusOr<std::vector<double>> ReadState(const Recurrent& net, const Tensor& state, const char* what) {
   if (!state.valid()) return std::vector<double>(net.directions * net.batch * net.hidden, 0.0);
@@ -50,35 +17,7 @@ absl::StatusOr<std::vector<double>> ReadState(const Recurrent& net, const Tensor
 
 }  // namespace
 
-double Activation::operator()(double x) const {
-  switch (kind) {
-    case Kind::kRelu:
-      return x > 0 ? x : 0;
-    case Kind::kTanh:
-      return std::tanh(x);
-    case Kind::kSigmoid:
-      return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x));
-    case Kind::kAffine:
-      return alpha * x + beta;
-    case Kind::kLeakyRelu:
-      return x >= 0 ? x : alpha * x;
-    case Kind::kThresholdedRelu:
-      return x > alpha ? x : 0;
-    case Kind::kScaledTanh:
-      return alpha * std::tanh(beta * x);
-    case Kind::kHardSigmoid:
-      return std::min(std::max(alpha * x + beta, 0.0), 1.0);
-    case Kind::kElu:
-      return x >= 0 ? x : alpha * std::expm1(x);
-    case Kind::kSoftsign:
-      return x / (1 + std::fabs(x));
-    case Kind::kSoftplus:
-      return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-  }
-  return x;
-}
-
-absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::vector<std::string>& defaults) {
+absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::string& kernel) {
   Recurrent net;
   net.gates = gates;
   const DType dtype = call.inputs[0].dtype();
@@ -100,7 +39,8 @@ absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::
   }
   net.directions = direction == "bidirectional" ? 2 : 1;
   net.forward_first = direction != "reverse";
-  const int64_t width = gates * net.hidden;
+  TCC_ASSIGN_OR_RETURN(const int64_t width, CheckedMul(gates, net.hidden));
+  TCC_RETURN_IF_ERROR(CheckedMul(2, width).status());
   if (net.w.dims() != Dims{net.directions, width, net.inputs} ||
       net.r.dims() != Dims{net.directions, width, net.hidden} ||
       call.attributes.IntOr("hidden_size", net.hidden) != net.hidden) {
@@ -123,26 +63,17 @@ absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::
   }
   TCC_ASSIGN_OR_RETURN(net.h, ReadState(net, call.inputs[5], "initial_h"));
   net.clip = call.attributes.FloatOr("clip", 0);
-  net.per_direction = static_cast<int>(defaults.size());
   std::vector<std::string> names;
   if (const auto it = call.attributes.values().find("activations"); it != call.attributes.values().end()) {
     const auto* list = std::get_if<std::vector<std::string>>(&it->second);
     if (list == nullptr) return Invalid("attribute activations must be a list of strings");
     names = *list;
   }
-  if (names.empty()) {
-    for (int64_t d = 0; d < net.directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
-  }
-  if (static_cast<int64_t>(names.size()) != net.directions * net.per_direction) {
-    return Invalid(names.size(), " activations where ", net.directions * net.per_direction, " are needed");
-  }
-  const std::vector<double> alphas = call.attributes.FloatsOr("activation_alpha", {});
-  const std::vector<double> betas = call.attributes.FloatsOr("activation_beta", {});
-  size_t alpha = 0, beta = 0;
-  for (const std::string& name : names) {
-    TCC_ASSIGN_OR_RETURN(const Activation activation, MakeActivation(name, alphas, betas, &alpha, &beta));
-    net.activations.push_back(activation);
-  }
+  const std::vector<std::string> defaults = DefaultActivations(kernel);
+  net.per_direction = static_cast<int>(defaults.size());
+  TCC_ASSIGN_OR_RETURN(net.activations, ParseActivations(std::move(names), defaults, net.directions,
+                                                         call.attributes.FloatsOr("activation_alpha", {}),
+                                                         call.attributes.FloatsOr("activation_beta", {})));
   if (gates == 4) {
     net.has_cell = true;
     TCC_ASSIGN_OR_RETURN(net.c, ReadState(net, call.inputs[6], "initial_c"));
@@ -157,7 +88,7 @@ absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::
 }
 
 Results Rnn(const Call& call) {
-  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 1, {"Tanh"}));
+  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 1, "rnn"));
   return Dispatch(Floats(), net.x.dtype(), [&]<typename T>() {
     const int64_t n = net.hidden;
     std::vector<double> next(n);
@@ -174,7 +105,7 @@ Results Rnn(const Call& call) {
 
 // Gates in the order z, r, h.
 Results Gru(const Call& call) {
-  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 3, {"Sigmoid", "Tanh"}));
+  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 3, "gru"));
   const bool linear_before_reset = call.attributes.IntOr("linear_before_reset", 0) != 0;
   return Dispatch(Floats(), net.x.dtype(), [&]<typename T>() {
     const int64_t n = net.hidden;
@@ -202,7 +133,7 @@ Results Gru(const Call& call) {
 
 // Gates in the order i, o, f, c; peepholes in the order i, o, f.
 Results Lstm(const Call& call) {
-  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 4, {"Sigmoid", "Tanh", "Tanh"}));
+  TCC_ASSIGN_OR_RETURN(Recurrent net, ReadRecurrent(call, 4, "lstm"));
   const bool input_forget = call.attributes.IntOr("input_forget", 0) != 0;
   return Dispatch(Floats(), net.x.dtype(), [&]<typename T>() {
     const int64_t n = net.hidden;

@@ -7,28 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/reference/activation.h"
 #include "runtime/reference/gemm.h"
 
 namespace tcc::reference {
-
-struct Activation {
-  enum class Kind {
-    kRelu,
-    kTanh,
-    kSigmoid,
-    kAffine,
-    kLeakyRelu,
-    kThresholdedRelu,
-    kScaledTanh,
-    kHardSigmoid,
-    kElu,
-    kSoftsign,
-    kSoftplus
-  };
-  Kind kind = Kind::kTanh;
-  double alpha = 0, beta = 0;
-  double operator()(double x) const;
-};
 
 // Attributes of all three: hidden_size, direction (forward, reverse, bidirectional), activations (a list for each
 // direction), activation_alpha, activation_beta, clip, layout, and per kind input_forget (LSTM), linear_before_reset
@@ -49,8 +31,8 @@ struct Recurrent {
   double Clipped(double v) const { return clip > 0 ? std::min(std::max(v, -clip), clip) : v; }
 };
 
-// `defaults`: the names of the activations of one direction.
-absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::vector<std::string>& defaults);
+// `kernel`: lstm, gru or rnn.
+absl::StatusOr<Recurrent> ReadRecurrent(const Call& call, int gates, const std::string& kernel);
 
 // Sum of a[i] * b[i], in eight partial sums so that the loop vectorises.
 template <typename T>

@@ -16,6 +16,11 @@ static void convertRecurrent(NodeBuilder &b, StringRef kernel, size_t maxInputs,
   int64_t hidden = b.intAttr("hidden_size", 0), layout = b.intAttr("layout", 0);
   if (hidden == 0)
     hidden = b.requireExtent(recurrence, 2, "the hidden size");
+  constexpr int64_t kMostHidden = int64_t{1} << 31;
+  b.check(hidden >= 0 && hidden <= kMostHidden, "a hidden size of " + Twine(hidden) + " is out of range");
+  std::optional<int64_t> columns = ir::getConstant(b.extent(recurrence, 2));
+  b.check(!columns || *columns == hidden,
+          "attribute 'hidden_size' is " + Twine(hidden) + ", but R has " + Twine(columns.value_or(0)) + " columns");
   RecurrentLayer layer{kernel, hidden, direction == "bidirectional" ? 2 : 1, direction == "reverse", layout != 0};
   layer.clip = b.floatAttr("clip", 0);
   layer.inputForget = b.intAttr("input_forget", 0) != 0;

@@ -2,6 +2,7 @@
 #include "frontend/onnx/import/nn/RecurrentSteps.h"
 
 #include "frontend/onnx/import/control/LoopBody.h"
+#include "runtime/reference/activation.h"
 
 using namespace mlir;
 
@@ -11,10 +12,7 @@ namespace {
 // More steps than this are a loop.
 constexpr int64_t kMaxUnrolled = 4;
 
-struct Activation {
-  std::string name; // in lower case
-  double alpha = 0, beta = 0;
-};
+using reference::Activation;
 
 // One direction of a layer. Gates lie one after another, `hidden` columns each.
 struct Direction {
@@ -42,29 +40,32 @@ Value Direction::activate(size_t which, Value x, bool clipped) const {
     x = b.min(b.max(x, -layer.clip), layer.clip);
   const Activation &f = activations[which];
   auto below = [&](double bound) { return b.compare(x, b.like(x, bound), ir::Predicate::Lt); };
-  if (f.name == "sigmoid")
+  switch (f.kind) {
+  case Activation::Kind::kSigmoid:
     return b.unary<ir::SigmoidOp>(x);
-  if (f.name == "tanh")
+  case Activation::Kind::kTanh:
     return b.unary<ir::TanhOp>(x);
-  if (f.name == "relu")
+  case Activation::Kind::kRelu:
     return b.max(x, 0.0);
-  if (f.name == "affine")
+  case Activation::Kind::kAffine:
     return b.add(b.mul(x, f.alpha), f.beta);
-  if (f.name == "leakyrelu")
+  case Activation::Kind::kLeakyRelu:
     return b.select(below(0), b.mul(x, f.alpha), x);
-  if (f.name == "thresholdedrelu")
+  case Activation::Kind::kThresholdedRelu:
     return b.select(b.compare(x, b.like(x, f.alpha), ir::Predicate::Gt), x, b.like(x, 0));
-  if (f.name == "scaledtanh")
+  case Activation::Kind::kScaledTanh:
     return b.mul(b.unary<ir::TanhOp>(b.mul(x, f.beta)), f.alpha);
-  if (f.name == "hardsigmoid")
+  case Activation::Kind::kHardSigmoid:
     return b.min(b.max(b.add(b.mul(x, f.alpha), f.beta), 0.0), 1.0);
-  if (f.name == "elu")
+  case Activation::Kind::kElu:
     return b.select(below(0), b.mul(b.unary<ir::Expm1Op>(x), f.alpha), x);
-  Value magnitude = b.unary<ir::AbsOp>(x);
-  if (f.name == "softsign")
-    return b.div(x, b.add(magnitude, 1.0));
-  // softplus without overflow
-  return b.add(b.max(x, 0.0), b.unary<ir::Log1pOp>(b.unary<ir::ExpOp>(b.unary<ir::NegOp>(magnitude))));
+  case Activation::Kind::kSoftsign:
+    return b.div(x, b.add(b.unary<ir::AbsOp>(x), 1.0));
+  case Activation::Kind::kSoftplus:
+    // without overflow
+    return b.add(b.max(x, 0.0), b.unary<ir::Log1pOp>(b.unary<ir::ExpOp>(b.unary<ir::NegOp>(b.unary<ir::AbsOp>(x)))));
+  }
+  llvm_unreachable("unknown activation");
 }
 
 // Gates in the order i, o, f, c; peepholes in the order i, o, f.
@@ -109,50 +110,18 @@ Values Direction::step(Value x, ValueRange state) const {
   return {activate(0, b.add(x, b.matmul(state[0], r)))};
 }
 
-// The activations of all directions, with alphas and betas given to those that have them.
-SmallVector<Activation> readActivations(NodeBuilder &b, const RecurrentLayer &layer) {
-  SmallVector<std::string> names;
-  if (auto given = b.stringsAttr("activations"); given && !given->empty()) {
-    for (const std::string &name : *given)
-      names.push_back(StringRef(name).lower());
-  } else {
-    SmallVector<StringRef> defaults{"tanh"};
-    if (layer.kernel == "lstm")
-      defaults = {"sigmoid", "tanh", "tanh"};
-    else if (layer.kernel == "gru")
-      defaults = {"sigmoid", "tanh"};
-    for (int64_t d = 0; d < layer.directions; ++d)
-      for (StringRef name : defaults)
-        names.push_back(name.str());
-  }
-  size_t perDirection = layer.kernel == "lstm" ? 3 : layer.kernel == "gru" ? 2 : 1;
-  b.check(names.size() == perDirection * layer.directions, "has " + Twine(names.size()) + " activations where " +
-                                                               Twine(perDirection * layer.directions) + " are needed");
-  struct Known {
-    StringRef name;
-    bool hasAlpha, hasBeta;
-    double alpha, beta;
+// The activations of all directions.
+std::vector<Activation> readActivations(NodeBuilder &b, const RecurrentLayer &layer) {
+  auto list = [&](StringRef name) {
+    auto values = b.floatsAttr(name).value_or(SmallVector<double>{});
+    return std::vector<double>(values.begin(), values.end());
   };
-  static const Known kKnown[] = {
-      {"relu", false, false, 0, 0},     {"tanh", false, false, 0, 0},          {"sigmoid", false, false, 0, 0},
-      {"affine", true, true, 1, 0},     {"leakyrelu", true, false, 0.01, 0},   {"thresholdedrelu", true, false, 1, 0},
-      {"scaledtanh", true, true, 1, 1}, {"hardsigmoid", true, true, 0.2, 0.5}, {"elu", true, false, 1, 0},
-      {"softsign", false, false, 0, 0}, {"softplus", false, false, 0, 0}};
-  auto alphas = b.floatsAttr("activation_alpha").value_or(SmallVector<double>{});
-  auto betas = b.floatsAttr("activation_beta").value_or(SmallVector<double>{});
-  size_t alpha = 0, beta = 0;
-  SmallVector<Activation> result;
-  for (const std::string &name : names) {
-    const Known *known = llvm::find_if(kKnown, [&](const Known &k) { return k.name == name; });
-    b.check(known != std::end(kKnown), "activation '" + name + "' is not known");
-    Activation activation{name, known->alpha, known->beta};
-    if (known->hasAlpha && alpha < alphas.size())
-      activation.alpha = alphas[alpha++];
-    if (known->hasBeta && beta < betas.size())
-      activation.beta = betas[beta++];
-    result.push_back(activation);
-  }
-  return result;
+  absl::StatusOr<std::vector<Activation>> activations =
+      reference::ParseActivations(b.stringsAttr("activations").value_or(std::vector<std::string>{}),
+                                  reference::DefaultActivations(layer.kernel.str()), layer.directions,
+                                  list("activation_alpha"), list("activation_beta"));
+  b.check(activations.ok(), std::string(activations.status().message()));
+  return *activations;
 }
 
 // Entry d of an operand's first axis.
@@ -205,6 +174,9 @@ DirectionResult run(const Direction &direction, Value xs, Values states, bool re
 Values convertToSteps(NodeBuilder &b, const RecurrentLayer &layer) {
   Value x = b.input(0), w = b.input(1), r = b.input(2);
   Value bias = b.optionalInput(3), peepholes = layer.kernel == "lstm" ? b.optionalInput(7) : Value();
+  // Before anything is computed with a size that a file gives.
+  if (b.extent(r, 2) != b.expr(layer.hidden))
+    return {};
   Type element = b.elementType(x);
   int64_t gates = layer.kernel == "lstm" ? 4 : layer.kernel == "gru" ? 3 : 1, width = gates * layer.hidden;
   // Half floats would round the state at every step. Lengths of their own, and operands whose extents only the run can
@@ -232,7 +204,7 @@ Values convertToSteps(NodeBuilder &b, const RecurrentLayer &layer) {
       return {};
     initial.push_back(state ? state : b.full(stateExtents, b.scalar(element, 0)));
   }
-  SmallVector<Activation> activations = readActivations(b, layer);
+  std::vector<Activation> activations = readActivations(b, layer);
   size_t perDirection = activations.size() / layer.directions;
   Values ys;
   SmallVector<Values> states(initial.size());
