@@ -90,6 +90,29 @@ TEST(Scan, RunsOverSlices) {
 }
 
 // Op set 8: a batch of sequences, an optional input before them.
+TEST(Scan, InputsOfDifferentLengthsAreAnError) {
+  std::string text =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[2] s, float[n, 2] x, float[m, 2] y) => (float[2] last, "
+      "float[k, 2] all) {\n"
+      "last, all = Scan <num_scan_inputs = 2, scan_input_directions = [0, REVERSED], body = body (float[2] a, float[2] "
+      "b, "
+      "float[2] c) => (float[2] d, float[2] e) {\nd = Add (a, b)\ne = Identity (c) }> (s, x, y)\n}";
+  for (const char* reversed : {"0", "1"}) {
+    std::string directed = text;
+    directed.replace(directed.find("REVERSED"), 8, reversed);
+    for (bool dynamic : {false, true})
+      for (int64_t other : {3, 5}) {
+        absl::StatusOr<std::vector<Tensor>> y =
+            run(directed, {floats({2}, {0, 0}), count({4, 2}), count({other, 2})}, dynamic);
+        ASSERT_FALSE(y.ok()) << dynamic << " " << other;
+        if (!dynamic) EXPECT_NE(y.status().message().find("different lengths"), absl::string_view::npos) << y.status();
+      }
+    // Equal ones may be two symbols.
+    absl::StatusOr<std::vector<Tensor>> y = run(directed, {floats({2}, {0, 0}), count({4, 2}), count({4, 2})}, true);
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_EQ((*y)[0].data_as<float>()[0], 12);
+  }
+}
 TEST(Scan, BatchesOfOpset8) {
   std::string text =
       "<ir_version: 3, opset_import: [\"\" : 8]>\nmodel (float[b, 2] s, float[b, n, 2] x) => (float[b, 2] last, "

@@ -12,7 +12,18 @@ namespace tcc::onnx {
 // Final states, then scan outputs along a new first axis. `reversed`: which of `scanned` are read from their end.
 static Values loopOverSlices(NodeBuilder &b, const Values &initial, const Values &scanned, ArrayRef<int64_t> axes,
                              ArrayRef<int64_t> reversed) {
-  Value trips = b.extentsTensor(b.extent(scanned[0], axes[0]), /*scalar=*/true);
+  AffineExpr steps = b.extent(scanned[0], axes[0]);
+  Value trips = b.extentsTensor(steps, /*scalar=*/true);
+  for (auto [i, x] : llvm::enumerate(scanned)) {
+    AffineExpr other = b.extent(x, axes[i]);
+    std::optional<int64_t> difference = ir::getConstant(ir::simplifyExtent(other - steps));
+    b.check(!difference || *difference == 0, "scans inputs of different lengths: input " +
+                                                 Twine(b.numInputs() - scanned.size() + i) +
+                                                 " does not have as many slices as the first one");
+    // Only the run can tell: the shorter of them is then read beyond its end, which is reported.
+    if (!difference)
+      trips = b.max(trips, b.extentsTensor(other, /*scalar=*/true));
+  }
   const ::onnx::GraphProto &body = b.graphAttr("body");
   return buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
     Emitter emitter(inner, b.loc, b.function);
