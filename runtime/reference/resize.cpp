@@ -1,5 +1,6 @@
 // ONNX Resize: https://onnx.ai/onnx/operators/onnx__Resize.html
 #include <cmath>
+#include <limits>
 
 #include "runtime/reference/lines.h"
 
@@ -97,6 +98,18 @@ absl::StatusOr<AxisMap> MapAxis(const Options& options, int64_t in, int64_t out,
   return map;
 }
 
+// As an element: integers truncate and saturate, not a number is 0.
+template <typename T>
+T Saturated(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(value)) return 0;
+    // The largest 64-bit integers are no doubles: the limit is then one above.
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  }
+  return static_cast<T>(value);
+}
+
 // Resizes one axis of a row-major tensor.
 template <typename W>
 absl::StatusOr<Tensor> Apply(const Tensor& x, int axis, const AxisMap& map, int64_t out, double extrapolation) {
@@ -109,7 +122,7 @@ absl::StatusOr<Tensor> Apply(const Tensor& x, int axis, const AxisMap& map, int6
     const W* xs = x.data_as<W>() + o * in * inner;
     W* ys = y.data_as<W>() + o * out * inner;
     for (int64_t i = 0; i < out; ++i, ys += inner) {
-      std::fill_n(ys, inner, map.outside[i] ? static_cast<W>(extrapolation) : W{0});
+      std::fill_n(ys, inner, map.outside[i] ? Saturated<W>(extrapolation) : W{0});
       if (map.outside[i]) continue;
       for (int64_t t = i * map.taps; t < (i + 1) * map.taps; ++t) {
         const W* row = xs + map.sources[t] * inner;
@@ -176,17 +189,8 @@ Results Resize(const Call& call) {
     TCC_ASSIGN_OR_RETURN(wide, resize_axes.template operator()<double>(wide));
     TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(x.dtype(), wide.dims()));
     for (int64_t i = 0; i < y.num_elements(); ++i) {
-      const double value = wide.data_as<double>()[i];
-      if constexpr (std::is_integral_v<T>) {
-        // Interpolated integers truncate, and saturate where the cubic kernel overshoots.
-        const double low = static_cast<double>(std::numeric_limits<T>::min());
-        const double high = static_cast<double>(std::numeric_limits<T>::max());
-        y.data_as<T>()[i] = value <= low    ? std::numeric_limits<T>::min()
-                            : value >= high ? std::numeric_limits<T>::max()
-                                            : static_cast<T>(value);
-      } else {
-        y.data_as<T>()[i] = static_cast<T>(value);
-      }
+      // Interpolated integers saturate where the cubic kernel overshoots.
+      y.data_as<T>()[i] = Saturated<T>(wide.data_as<double>()[i]);
     }
     return One(std::move(y));
   });

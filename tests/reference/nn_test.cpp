@@ -240,6 +240,24 @@ Attributes ResizeAttributes(std::vector<double> scales, const char* mode, const 
           {"extrapolation_value", 0.0}};
 }
 
+TEST(Resize, ExtrapolationSaturates) {
+  auto outside = [](DType dtype, double value) {
+    const Attributes attributes{
+        {"scales", std::vector<double>{2}},     {"roi", std::vector<double>{0, 3}},
+        {"mode", std::string("nearest")},       {"coordinate", std::string("tf_crop_and_resize")},
+        {"nearest_mode", std::string("floor")}, {"cubic_coeff_a", -0.75},
+        {"exclude_outside", int64_t{0}},        {"antialias", int64_t{0}},
+        {"extrapolation_value", value}};
+    return Values(Eval("resize", {Typed(dtype, {2}, {3, 4})}, attributes, {{dtype, {4}}}))[3];
+  };
+  EXPECT_EQ(outside(DType::kI64, 1e30), 9223372036854775807.0);
+  EXPECT_EQ(outside(DType::kI64, -1e30), -9223372036854775808.0);
+  EXPECT_EQ(outside(DType::kU64, -1), 0);
+  EXPECT_EQ(outside(DType::kI64, std::nan("")), 0);
+  EXPECT_EQ(outside(DType::kI8, 1000), 127);
+  EXPECT_EQ(outside(DType::kU8, std::nan("")), 0);
+}
+
 TEST(Resize, Modes) {
   const std::vector<TensorType> to4{{DType::kF32, {1, 1, 4}}};
   EXPECT_EQ(Values(Eval("resize", {Floats({1, 1, 2}, {1, 2})},
