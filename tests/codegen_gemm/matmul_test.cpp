@@ -47,6 +47,22 @@ TEST(Matmul, LaunchesTakeOnlySymbolsTheyRead) {
     for (unsigned symbol : launch.symbols) EXPECT_TRUE(symbol == 1 || symbol == 3) << launch.function << " " << symbol;
 }
 
+TEST(Matmul, TilesOfAnyoneAreBounded) {
+  Runner runner({.text = Plain({"8", "8"}, {"8", "8"}, {"8", "8"}, "f32", 0)});
+  const gemm::GemmTiles good{.lanes = 8, .rows = 6, .vectors = 2, .rowTiles = 4, .panels = 2, .kBlock = 64};
+  gemm::setTiles(runner.kernel(), good);
+  EXPECT_EQ(gemm::getTiles(runner.kernel()), good);
+  for (int64_t gemm::GemmTiles::* size :
+       {&gemm::GemmTiles::lanes, &gemm::GemmTiles::rows, &gemm::GemmTiles::vectors, &gemm::GemmTiles::rowTiles,
+        &gemm::GemmTiles::panels, &gemm::GemmTiles::kBlock})
+    for (int64_t value : {int64_t{0}, int64_t{-1}, int64_t{1} << 40, INT64_MAX}) {
+      gemm::GemmTiles tiles = good;
+      tiles.*size = value;
+      gemm::setTiles(runner.kernel(), tiles);
+      EXPECT_FALSE(gemm::getTiles(runner.kernel())) << value;
+    }
+}
+
 TEST(Matmul, ElementTypes) {
   for (std::string element : {"f16", "bf16", "f64", "i32", "i64", "i8", "i16"})
     for (bool constant : {false, true}) {

@@ -104,11 +104,21 @@ void setTiles(ir::KernelOp kernel, const GemmTiles &tiles) {
                                                                        tiles.rowTiles, tiles.panels, tiles.kBlock}));
 }
 
+/// The attribute may come from a file: sizes of which code and scratch memory can be made.
+static bool areReasonable(const GemmTiles &tiles) {
+  constexpr int64_t kMostRows = 64, kMostVectors = 16, kMostLanes = 64, kMostSide = 1 << 24, kMostDepth = 1 << 20;
+  auto within = [](int64_t value, int64_t limit) { return value >= 1 && value <= limit; };
+  return within(tiles.lanes, kMostLanes) && within(tiles.rows, kMostRows) && within(tiles.vectors, kMostVectors) &&
+         within(tiles.rowTiles, kMostSide / tiles.rows) && within(tiles.panels, kMostSide / tiles.panelWidth()) &&
+         within(tiles.kBlock, kMostDepth) && tiles.kBlock % tiles.lanes == 0;
+}
+
 std::optional<GemmTiles> getTiles(ir::KernelOp kernel) {
   auto attribute = kernel->getAttrOfType<DenseI64ArrayAttr>(kTiles);
-  if (!attribute || attribute.size() != 6 || llvm::any_of(attribute.asArrayRef(), [](int64_t v) { return v < 1; }))
+  if (!attribute || attribute.size() != 6)
     return std::nullopt;
-  return GemmTiles{attribute[0], attribute[1], attribute[2], attribute[3], attribute[4], attribute[5]};
+  GemmTiles tiles{attribute[0], attribute[1], attribute[2], attribute[3], attribute[4], attribute[5]};
+  return areReasonable(tiles) ? std::optional(tiles) : std::nullopt;
 }
 
 KernelBuilder::KernelBuilder(const TemplateKernel &kernel, ConstantInputs constants, const ScheduleOptions &options,
