@@ -1,7 +1,6 @@
 //===- BodyEmitter.cpp - bodies of loops, scalar or vector ----------------===//
 #include "codegen/cpu/BodyEmitter.h"
 
-#include "codegen/schedule/RoundOnce.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,72 +11,6 @@
 using namespace mlir;
 
 namespace tcc::codegen {
-namespace {
-
-bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
-
-Type elementOf(Type type) { return getElementTypeOrSelf(type); }
-
-Type withElement(Type shape, Type element) {
-  if (auto vector = llvm::dyn_cast<VectorType>(shape))
-    return VectorType::get(vector.getShape(), element);
-  return element;
-}
-
-// Rounds to the nearest bfloat16, to even, as bits in an i16; any NaN stays one. The instruction of AVX512-BF16 is not
-// used: it flushes denormals.
-Value truncateToBf16(OpBuilder &b, Location loc, Value x) {
-  Type ints = withElement(x.getType(), b.getI32Type());
-  auto c = [&](int64_t value) -> Value {
-    if (auto vector = llvm::dyn_cast<VectorType>(ints))
-      return b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(vector, b.getI32IntegerAttr(value)));
-    return b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(value));
-  };
-  Value bits = b.create<arith::BitcastOp>(loc, ints, x);
-  Value high = b.create<arith::ShRUIOp>(loc, bits, c(16));
-  Value odd = b.create<arith::AndIOp>(loc, high, c(1));
-  Value sum = b.create<arith::AddIOp>(loc, bits, b.create<arith::AddIOp>(loc, odd, c(0x7fff)));
-  Value rounded = b.create<arith::ShRUIOp>(loc, sum, c(16));
-  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
-  Value result = b.create<arith::SelectOp>(loc, isNan, b.create<arith::OrIOp>(loc, high, c(64)), rounded);
-  Value narrow = b.create<arith::TruncIOp>(loc, withElement(ints, b.getI16Type()), result);
-  return b.create<arith::BitcastOp>(loc, withElement(ints, b.getBF16Type()), narrow);
-}
-
-} // namespace
-
-Type BodyEmitter::computeType(Type element) {
-  return isHalf(element) ? Float32Type::get(element.getContext()) : element;
-}
-
-Type BodyEmitter::storageType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
-}
-
-Type BodyEmitter::vectorOf(Type element, int64_t lanes) {
-  return lanes == 1 ? element : Type(VectorType::get({lanes}, element));
-}
-
-Value BodyEmitter::fromStorage(OpBuilder &b, Location loc, Value value, Type element) {
-  if (isHalf(element))
-    return b.create<arith::ExtFOp>(loc, withElement(value.getType(), b.getF32Type()), value);
-  if (element.isInteger(1)) {
-    Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(value.getType()));
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, value, zero);
-  }
-  return value;
-}
-
-Value BodyEmitter::toStorage(OpBuilder &b, Location loc, Value value, Type element) {
-  if (element.isBF16())
-    return truncateToBf16(b, loc, value);
-  if (element.isF16())
-    return b.create<arith::TruncFOp>(loc, withElement(value.getType(), element), value);
-  if (element.isInteger(1))
-    return b.create<arith::ExtUIOp>(loc, withElement(value.getType(), b.getI8Type()), value);
-  return value;
-}
-
 //===- Index arithmetic ----------------------------------------------------===//
 
 Value BodyEmitter::constant(int64_t value) { return b.create<arith::ConstantIndexOp>(loc, value); }
@@ -397,105 +330,12 @@ Value BodyEmitter::boundsCheck(ir::BoundsCheckOp op) {
   return clamped;
 }
 
-// Integer division traps on x86 for a zero divisor and for the one quotient that does not fit: both are replaced
-// before, the first is reported.
-Value BodyEmitter::divide(Operation &op) {
-  Value lhs = operand(op.getOperand(0)), rhs = operand(op.getOperand(1));
-  if (llvm::isa<VectorType>(lhs.getType()) != llvm::isa<VectorType>(rhs.getType())) {
-    lhs = splat(lhs);
-    rhs = splat(rhs);
-  }
-  Type type = lhs.getType();
-  auto c = [&](int64_t value) -> Value {
-    TypedAttr attr = b.getIntegerAttr(elementOf(type), value);
-    if (auto vector = llvm::dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, llvm::cast<Attribute>(attr));
-    return b.create<arith::ConstantOp>(loc, attr);
-  };
-  bool isSigned = !llvm::isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
-  bool isRemainder = llvm::isa<arith::RemSIOp, arith::RemUIOp>(op);
-  IntegerAttr known;
-  if (auto definition = op.getOperand(1).getDefiningOp<arith::ConstantOp>())
-    known = llvm::dyn_cast<IntegerAttr>(definition.getValue());
-  bool safe = known && !known.getValue().isZero() && !(isSigned && known.getValue().isAllOnes());
-  Value minusOne, divisor = rhs;
-  if (!safe) {
-    Value zero = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, rhs, c(0));
-    if (context.errorWord)
-      report(zero, kTccDivisionByZero);
-    Value bad = zero;
-    if (isSigned) {
-      minusOne = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, rhs, c(-1));
-      bad = b.create<arith::OrIOp>(loc, zero, minusOne);
-    }
-    divisor = b.create<arith::SelectOp>(loc, bad, c(1), rhs);
-  }
-  OperationState state(loc, op.getName(), ValueRange{lhs, divisor}, TypeRange{type}, op.getAttrs());
-  Value result = b.create(state)->getResult(0);
-  if (minusOne) {
-    Value other = isRemainder ? c(0) : b.create<arith::SubIOp>(loc, c(0), lhs).getResult();
-    result = b.create<arith::SelectOp>(loc, minusOne, other, result);
-  }
-  return result;
-}
-
-// Any other elementwise op: on scalars where all operands are, else on vectors.
-Value BodyEmitter::clone(Operation &op) {
-  if (auto definition = llvm::dyn_cast<arith::ConstantOp>(op)) {
-    TypedAttr value = definition.getValue();
-    if (isHalf(value.getType())) {
-      llvm::APFloat number = llvm::cast<FloatAttr>(value).getValue();
-      bool loses;
-      number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-      value = b.getFloatAttr(b.getF32Type(), number);
-    }
-    return b.create<arith::ConstantOp>(loc, value);
-  }
-  Values operands;
-  bool anyVector = false;
-  for (Value value : op.getOperands()) {
-    operands.push_back(operand(value));
-    anyVector |= llvm::isa<VectorType>(operands.back().getType());
-  }
-  if (anyVector)
-    for (Value &value : operands)
-      value = splat(value);
-  int64_t lanes = anyVector ? point.lanes : 1;
-  Type from = op.getNumOperands() ? op.getOperand(0).getType() : Type();
-  Type to = op.getResult(0).getType();
-  auto round = [&](Value value, Type half) { return fromStorage(b, loc, toStorage(b, loc, value, half), half); };
-
-  if (llvm::isa<arith::ExtFOp>(op) && isHalf(from) && to.isF32())
-    return operands[0];
-  if (llvm::isa<arith::TruncFOp>(op) && isHalf(to)) {
-    Value value = operands[0];
-    if (from.isF64())
-      value = toFloat32ForHalf(b, loc, value);
-    return round(value, to);
-  }
-  if (to.isBF16() && llvm::isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return round(toFloat32ForHalf(b, loc, operands[0], llvm::isa<arith::UIToFPOp>(op)), to);
-  if (llvm::isa<arith::BitcastOp>(op) && (isHalf(from) || isHalf(to))) {
-    Value value = isHalf(from) ? toStorage(b, loc, operands[0], from) : operands[0];
-    value = b.create<arith::BitcastOp>(loc, vectorOf(to, lanes), value);
-    return isHalf(to) ? fromStorage(b, loc, value, to) : value;
-  }
-  OperationState state(loc, op.getName(), operands, TypeRange{vectorOf(computeType(to), lanes)}, op.getAttrs());
-  if (context.contract && llvm::isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op)) {
-    auto flags = llvm::cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr().getValue();
-    state.attributes.set("fastmath",
-                         arith::FastMathFlagsAttr::get(b.getContext(), flags | arith::FastMathFlags::contract));
-  }
-  Value result = b.create(state)->getResult(0);
-  // Values of 16 bits keep more precision from op to op, but not where an integer becomes one.
-  if (isHalf(to) && llvm::isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return round(result, to);
-  return result;
-}
-
 Values BodyEmitter::evaluate(const Point &at) {
   point = at;
   values.clear();
+  ElementOps ops{b, loc, context.contract};
+  if (context.errorWord)
+    ops.report = [this](Value bad, int64_t code) { report(bad, code); };
   Block &body = nest.op.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (op.getNumResults() != 1)
@@ -510,11 +350,11 @@ Values BodyEmitter::evaluate(const Point &at) {
       values[result] = holds ? holds : b.create<arith::ConstantOp>(loc, b.getBoolAttr(true)).getResult();
     } else if (auto check = llvm::dyn_cast<ir::BoundsCheckOp>(op)) {
       values[result] = boundsCheck(check);
-    } else if (llvm::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp,
-                         arith::CeilDivSIOp, arith::CeilDivUIOp>(op)) {
-      values[result] = divide(op);
     } else {
-      values[result] = clone(op);
+      Values operands;
+      for (Value value : op.getOperands())
+        operands.push_back(operand(value));
+      values[result] = ops.emit(op, operands, point.lanes);
     }
   }
   Values results;

@@ -1,6 +1,7 @@
 //===- BodyEmitter.h - bodies of loops, scalar or vector ----------*- C++ -*-===//
 #pragma once
 
+#include "codegen/cpu/ElementOps.h"
 #include "codegen/schedule/LoopNest.h"
 #include "mlir/IR/Builders.h"
 
@@ -51,15 +52,6 @@ public:
   /// The same into memory of the compute type that starts at `base`, for results to be combined later.
   void storePartial(mlir::Value value, unsigned result, mlir::Value memref, mlir::Value base, const Point &point);
 
-  /// The type a value of an element type is computed in.
-  static mlir::Type computeType(mlir::Type element);
-  /// The type of an element in memory.
-  static mlir::Type storageType(mlir::Type element);
-  /// From and to the type in memory.
-  static mlir::Value fromStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
-  static mlir::Value toStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
-  static mlir::Type vectorOf(mlir::Type element, int64_t lanes);
-
   /// Whether bodies of this nest with lanes along `dim` can be masked (and therefore have a masked tail) on a
   /// processor.
   static bool canMask(const LoopNest &nest, unsigned dim, bool narrowMasks);
@@ -81,9 +73,7 @@ private:
   mlir::Value loadStrided(mlir::Value memref, mlir::Value offset, int64_t stride, mlir::Type type);
   mlir::Value loadGather(mlir::Value memref, mlir::AffineExpr offset, mlir::Value mask, mlir::Type type);
   mlir::Value boundsCheck(ir::BoundsCheckOp op);
-  mlir::Value divide(mlir::Operation &op);
   void report(mlir::Value bad, int64_t code);
-  mlir::Value clone(mlir::Operation &op);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

@@ -13,7 +13,7 @@ namespace {
 
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
-int64_t storageBytes(Value tensor) { return BodyEmitter::storageType(elementOf(tensor)).getIntOrFloatBitWidth() / 8; }
+int64_t storageBytes(Value tensor) { return storageType(elementOf(tensor)).getIntOrFloatBitWidth() / 8; }
 
 // A guess where an extent is not known.
 int64_t estimate(llvm::ArrayRef<AffineExpr> extents) {
@@ -155,7 +155,7 @@ void LoopFunction::begin(llvm::StringRef name, llvm::ArrayRef<int32_t> extraBuff
   arguments.clear();
   for (auto &[tensor, position] : used) {
     launchBuffers.push_back(position);
-    elements.push_back(BodyEmitter::storageType(elementOf(tensor)));
+    elements.push_back(storageType(elementOf(tensor)));
     if (auto it = tensors.copies.find(tensor); it != tensors.copies.end())
       for (int32_t copy : it->second) {
         if (!tensor.getDefiningOp() || !llvm::is_contained(group.loops, tensor.getDefiningOp<ir::LoopsOp>()))
@@ -189,7 +189,7 @@ void LoopFunction::begin(llvm::StringRef name, llvm::ArrayRef<int32_t> extraBuff
   scratchViews.clear();
   for (auto &[tensor, offset] : scratch) {
     AffineExpr count = ir::product(mlir, llvm::ArrayRef(ir::getExtents(tensor.getType())).drop_front(group.prefix));
-    auto type = MemRefType::get({ShapedType::kDynamic}, BodyEmitter::storageType(elementOf(tensor)));
+    auto type = MemRefType::get({ShapedType::kDynamic}, storageType(elementOf(tensor)));
     scratchViews[tensor] =
         b.create<memref::ViewOp>(loc, type, scratchMemory, extent(offset), ValueRange{extent(count)});
   }
@@ -411,7 +411,7 @@ void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestP
   llvm::SmallVector<int32_t> partials;
   llvm::SmallVector<Type> elements;
   for (Value result : op.getResults()) {
-    Type type = BodyEmitter::storageType(BodyEmitter::computeType(elementOf(result)));
+    Type type = storageType(computeType(elementOf(result)));
     partials.push_back(tensors.nextTemporary++);
     elements.push_back(type);
     code.temporaryBytes.push_back(ir::simplifyExtent(points * items.chunks * (type.getIntOrFloatBitWidth() / 8)));
@@ -459,13 +459,13 @@ void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestP
       Values sums;
       for (auto [r, result] : llvm::enumerate(op.getResults())) {
         Value value = b.create<memref::LoadOp>(loc, arguments.lookup(partials[r]), at);
-        value = BodyEmitter::fromStorage(b, loc, value, BodyEmitter::computeType(elementOf(result)));
+        value = fromStorage(b, loc, value, computeType(elementOf(result)));
         sums.push_back(combiner.combine(r, loop.getRegionIterArgs()[r], value));
       }
       b.create<scf::YieldOp>(loc, sums);
     }
     for (auto [r, result] : llvm::enumerate(op.getResults())) {
-      Value value = BodyEmitter::toStorage(b, loc, loop.getResult(r), elementOf(result));
+      Value value = toStorage(b, loc, loop.getResult(r), elementOf(result));
       b.create<memref::StoreOp>(loc, value, memrefOf(result), item);
       if (auto it = tensors.copies.find(result); it != tensors.copies.end())
         for (int32_t copy : it->second)

@@ -84,7 +84,7 @@ FailureOr<KernelCode> scheduleLoopKernel(ir::KernelOp kernel, Backend &backend, 
           continue;
         tensors.buffer[result] = next++;
         auto type = llvm::cast<RankedTensorType>(result.getType());
-        int64_t bytes = BodyEmitter::storageType(type.getElementType()).getIntOrFloatBitWidth() / 8;
+        int64_t bytes = storageType(type.getElementType()).getIntOrFloatBitWidth() / 8;
         code.temporaryBytes.push_back(
             ir::simplifyExtent(ir::product(kernel.getContext(), ir::getExtents(type)) * bytes));
       }

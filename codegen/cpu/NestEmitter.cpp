@@ -40,7 +40,7 @@ static llvm::SmallVector<ir::LoadOp> transposedLoads(const LoopNest &nest, unsig
       continue;
     if (std::optional<int64_t> constant = ir::getConstant(lane); constant && (*constant == 0 || *constant == 1))
       continue;
-    if (BodyEmitter::storageType(elementOf(load.getTensor())).getIntOrFloatBitWidth() >= 16)
+    if (storageType(elementOf(load.getTensor())).getIntOrFloatBitWidth() >= 16)
       result.push_back(load);
   }
   return result;
@@ -91,7 +91,7 @@ NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixe
   auto widen = [&](Type type) {
     type = getElementTypeOrSelf(type);
     if (type.isIntOrFloat())
-      bits = std::max<int64_t>(bits, BodyEmitter::computeType(type).getIntOrFloatBitWidth());
+      bits = std::max<int64_t>(bits, computeType(type).getIntOrFloatBitWidth());
   };
   for (Operation &op : nest.op.getBody().front())
     for (Type type : op.getResultTypes())
@@ -111,7 +111,7 @@ NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixe
       lanes =
           maskable ? llvm::bit_ceil(static_cast<uint64_t>(*extent)) : llvm::bit_floor(static_cast<uint64_t>(*extent));
     auto access = [&](AffineExpr offset, Type type, bool isStore) -> double {
-      bool narrow = BodyEmitter::storageType(type).getIntOrFloatBitWidth() < 32;
+      bool narrow = storageType(type).getIntOrFloatBitWidth() < 32;
       AffineExpr stride = simplifier.stride(offset, dim);
       auto constant = llvm::dyn_cast_or_null<AffineConstantExpr>(stride);
       bool opaque = llvm::any_of(llvm::seq<unsigned>(0, nest.opaque.size()),
@@ -386,7 +386,7 @@ static ir::ReduceKind kindOf(const LoopNest &nest, unsigned result) {
 }
 
 Value NestEmitter::identity(unsigned result, int64_t lanes) {
-  Type type = BodyEmitter::computeType(elementOf(nest.op.getResult(result)));
+  Type type = computeType(elementOf(nest.op.getResult(result)));
   TypedAttr value;
   ir::ReduceKind kind = kindOf(nest, result);
   if (auto floatType = llvm::dyn_cast<FloatType>(type)) {

@@ -5,12 +5,6 @@ using namespace mlir;
 
 namespace tcc::codegen {
 
-Type signless(Type elementType) {
-  if (auto integer = dyn_cast<IntegerType>(elementType))
-    return IntegerType::get(elementType.getContext(), integer.getWidth());
-  return elementType;
-}
-
 RankedTensorType signlessTensor(Type tensorType) {
   auto tensor = cast<RankedTensorType>(tensorType);
   return ir::withElementType(tensor, signless(tensor.getElementType()));
@@ -21,11 +15,6 @@ bool isKernelElement(Type elementType) {
     return true;
   auto integer = dyn_cast<IntegerType>(elementType);
   return integer && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
-}
-
-Type computeType(Type elementType) {
-  bool half = elementType.isF16() || elementType.isBF16();
-  return half ? Float32Type::get(elementType.getContext()) : signless(elementType);
 }
 
 Value toCompute(OpBuilder &b, Location loc, Value scalar) {

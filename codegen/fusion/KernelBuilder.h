@@ -1,20 +1,17 @@
 //===- KernelBuilder.h - builds one tcc.kernel -------------------*- C++ -*-===//
 #pragma once
 
+#include "codegen/schedule/ElementTypes.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IntegerSet.h"
 
 namespace tcc::codegen {
 
-/// The element type as kernels see it: integers without a sign (signedness is in the arith ops).
-mlir::Type signless(mlir::Type elementType);
 /// A tensor type with a signless element type.
 mlir::RankedTensorType signlessTensor(mlir::Type tensorType);
 /// Whether kernels compute on elements of this type.
 bool isKernelElement(mlir::Type elementType);
-/// f32 for the half types, every other type is its own.
-mlir::Type computeType(mlir::Type elementType);
 /// Widens half floats to f32 and back; other scalars as they are. `asked`: the model asks for the rounding (a cast).
 /// Otherwise it is only there because a value is stored, and goes where fusion makes the next op read the value itself.
 mlir::Value toCompute(mlir::OpBuilder &b, mlir::Location loc, mlir::Value scalar);

@@ -201,6 +201,18 @@ def narrow_floats(add):
     add("bfloat16_ReduceSum", node("ReduceSum", "a", keepdims=0), {"a": m}, {"y": np.array(10, b)})
     add("bfloat16_Softmax", node("Softmax", "a"), {"a": np.zeros((2, 4), b)}, {"y": np.full((2, 4), 0.25, b)})
     add("bfloat16_Conv", node("Conv", "a w"), {"a": m.reshape(1, 1, 2, 2), "w": m.reshape(1, 1, 2, 2)}, {"y": np.array(30, b).reshape(1, 1, 1, 1)}, opset=22)
+    # A cast rounds once, to what was asked for, also where it is fused: above the middle of two float16s, and from float64 to float32 and back.
+    for kind, step, name in ((np.float16, 2.0**-10, "half"), (b, 2.0**-7, "brain")):
+        x, number = np.full(64, 0.5 * (1 + step / 2 + 2.0**-40)), onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        rest = [node("Cast", "s", "n", to=number), node("Cast", "n", "w", to=1), node("Sub", "w one")]
+        for case, first, inputs in (("", node("Add", "x x", "s"), {"x": x}),
+                                    ("_after_a_product", node("MatMul", "t x", "s"), {"t": np.full((1, 1), 2.0), "x": x.reshape(1, 64)})):
+            add(f"cast_once_to_{name}{case}", [first, *rest], inputs, {"y": np.full(inputs["x"].shape, step, F)}, constants={"one": np.array(1, F)})
+    add("cast_there_and_back", [node("Cast", "x", "n", to=1), node("Cast", "n", "w", to=11), node("Sub", "w x", "d"), node("Mul", "d big")],
+        {"x": np.full(64, 1 + 2.0**-40)}, {"y": np.full(64, -1.0)}, constants={"big": np.array(2.0**40)})
+    # Denormal results of a product are kept: 2^-130 is one in bfloat16.
+    add("denormal_products", [node("MatMul", "a b", "m"), node("MatMul", "m c")],
+        {"a": np.full((1, 1), 2.0**-65, b), "b": np.full((1, 16), 2.0**-65, b), "c": np.full((16, 4), 2.0**126, b)}, {"y": np.ones((1, 4), b)})
 
 
 def accumulation(add):

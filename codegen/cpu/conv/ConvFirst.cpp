@@ -134,7 +134,8 @@ struct GatherPanel {
                   dims.push_back(e.lane(at[a], i));
                 for (unsigned a = 0; a < spatial + 2; ++a)
                   identity.push_back(getAffineDimExpr(a, e.b.getContext()));
-                return Values{kernel.evaluate(e, frame, Point{dims, frame.symbols}, x.tensor, identity)};
+                Value value = kernel.evaluate(e, frame, Point{dims, frame.symbols}, x.tensor, identity);
+                return Values{toStorage(e.b, e.loc, value, x.element)};
               },
               [&] { return Values{e.zero(storage)}; })[0];
           vector = e.b.create<vector::InsertOp>(e.loc, element, vector, ArrayRef<int64_t>{i});

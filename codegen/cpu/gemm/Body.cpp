@@ -68,14 +68,6 @@ Value BodyEmitter::valueOf(Value value) {
   return result;
 }
 
-Value BodyEmitter::fromStorage(Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
-    return value;
-  // Bools are stored as bytes.
-  return e.b.create<arith::CmpIOp>(e.loc, arith::CmpIPredicate::ne, value, e.zero(value.getType()));
-}
-
 // A set over dims known as scalars.
 Value BodyEmitter::scalarCondition(IntegerSet set, ValueRange dims) {
   Value all;
@@ -138,7 +130,7 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
   auto type = cast<RankedTensorType>(tensor.getType());
   Type element = type.getElementType();
   Value memref = buffers(tensor);
-  Type storage = cast<MemRefType>(memref.getType()).getElementType();
+  Type compute = computeType(element), storage = cast<MemRefType>(memref.getType()).getElementType();
   AffineExpr offset = rowMajorOffset(coordinate, ir::getExtents(type), type.getContext());
   bool computed = llvm::any_of(extra, [](Value v) { return v && isa<VectorType>(v.getType()); });
   auto stride = computed            ? std::nullopt
@@ -151,21 +143,20 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
   Values dims(point.dims);
   dims.append(extra.begin(), extra.end());
 
+  auto loadOne = [&](Value at) { return fromStorage(e.b, e.loc, e.load(memref, at), element); };
+
   bool vectorMask = holds && isa<VectorType>(holds.getType());
   if (stride == 0 && !vectorMask) {
     Value at = e.affine(offset, dims, point.symbols);
     if (!holds)
-      return fromStorage(e.load(memref, at), element);
-    Value other = fill ? fill : e.zero(element);
+      return loadOne(at);
+    Value other = fill ? fill : e.zero(compute);
     if (isa<VectorType>(other.getType())) {
       Value loaded = e.when(
-          holds, TypeRange{element}, [&] { return Values{fromStorage(e.load(memref, at), element)}; },
-          [&] { return Values{e.zero(element)}; })[0];
+          holds, TypeRange{compute}, [&] { return Values{loadOne(at)}; }, [&] { return Values{e.zero(compute)}; })[0];
       return e.select(holds, e.splat(loaded, point.lanes), other);
     }
-    return e.when(
-        holds, TypeRange{element}, [&] { return Values{fromStorage(e.load(memref, at), element)}; },
-        [&] { return Values{other}; })[0];
+    return e.when(holds, TypeRange{compute}, [&] { return Values{loadOne(at)}; }, [&] { return Values{other}; })[0];
   }
   if (stride == 1) {
     Value at = e.affine(offset, dims, point.symbols);
@@ -175,7 +166,7 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
       lanes = lanes ? e.both(lanes, vectorHolds) : vectorHolds;
     }
     // A masked load whose base lies outside the buffer is fine: no lane outside is touched.
-    Value loaded = fromStorage(e.vload(memref, at, point.lanes, lanes), element);
+    Value loaded = fromStorage(e.b, e.loc, e.vload(memref, at, point.lanes, lanes), element);
     if (holds && fill)
       loaded = e.select(e.splat(holds, point.lanes), loaded, e.splat(fill, point.lanes));
     return loaded;
@@ -196,7 +187,7 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
       loaded = e.load(memref, at);
     result = e.b.create<vector::InsertOp>(e.loc, loaded, result, ArrayRef<int64_t>{i});
   }
-  result = fromStorage(result, element);
+  result = fromStorage(e.b, e.loc, result, element);
   if (holds && fill)
     result = e.select(e.splat(holds, point.lanes), result, e.splat(fill, point.lanes));
   return result;
@@ -204,7 +195,7 @@ Value BodyEmitter::loadAt(Value tensor, ArrayRef<AffineExpr> coordinate, Integer
 
 Value BodyEmitter::element(Value tensor, ArrayRef<AffineExpr> coordinate) {
   if (Value known = bound.lookup(tensor))
-    return e.convert(known, cast<RankedTensorType>(tensor.getType()).getElementType());
+    return narrowed(known, cast<RankedTensorType>(tensor.getType()).getElementType());
   if (auto loops = tensor.getDefiningOp<ir::LoopsOp>())
     return evaluate(loops, coordinate)[cast<OpResult>(tensor).getResultNumber()];
   return loadAt(tensor, coordinate, IntegerSet(), Value(), {});
@@ -313,35 +304,14 @@ void BodyEmitter::emit(Operation &op) {
     values[inSet.getValue()] = condition(inSet.getSet(), dims, extra);
     return;
   }
-  // Elementwise: on vectors as soon as one operand is a vector.
   Values operands;
-  bool vector = false;
-  for (Value operand : op.getOperands()) {
-    Value value = valueOf(operand);
-    // Accumulators that have not been rounded stay so: what is fused is computed on them.
-    if (isa<arith::ExtFOp>(op) && getElementTypeOrSelf(value.getType()) == op.getResult(0).getType()) {
-      values[op.getResult(0)] = value;
-      return;
-    }
-    operands.push_back(narrowed(value, operand.getType()));
-    vector |= isa<VectorType>(operands.back().getType());
-  }
-  SmallVector<Type> types;
-  for (Type type : op.getResultTypes())
-    types.push_back(vector ? Type(e.vector(type, point.lanes)) : type);
-  if (vector)
-    for (Value &operand : operands)
-      operand = e.splat(operand, point.lanes);
-  OperationState state(op.getLoc(), op.getName());
-  state.addOperands(operands);
-  state.addTypes(types);
-  state.addAttributes(op.getAttrs());
-  Operation *made = e.b.create(state);
-  for (auto [from, to] : llvm::zip_equal(op.getResults(), made->getResults())) {
-    values[from] = to;
-    if (from.getType().isIndex())
-      indices[from] = {AffineExpr(), to};
-  }
+  for (Value operand : op.getOperands())
+    operands.push_back(narrowed(valueOf(operand), operand.getType()));
+  ElementOps ops{e.b, e.loc, /*contract=*/false};
+  Value result = ops.emit(op, operands, point.lanes);
+  values[op.getResult(0)] = result;
+  if (result.getType().isIndex() || getElementTypeOrSelf(result.getType()).isIndex())
+    indices[op.getResult(0)] = {AffineExpr(), result};
 }
 
 Values BodyEmitter::evaluate(ir::LoopsOp loops, ArrayRef<AffineExpr> coordinate) {
@@ -359,15 +329,11 @@ Values BodyEmitter::evaluate(ir::LoopsOp loops, ArrayRef<AffineExpr> coordinate)
 }
 
 Value BodyEmitter::narrowed(Value value, Type element) {
-  return element.isIntOrFloat() ? e.convert(value, element) : value;
+  return element.isIntOrFloat() ? e.convert(value, computeType(element)) : value;
 }
 
 void BodyEmitter::store(Value value, Value memref, RankedTensorType type, ArrayRef<AffineExpr> coordinate) {
-  Type storage = cast<MemRefType>(memref.getType()).getElementType();
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from != storage) // bools are stored as bytes
-    value = e.b.create<arith::ExtUIOp>(
-        e.loc, isa<VectorType>(value.getType()) ? Type(e.vector(storage, point.lanes)) : storage, value);
+  value = toStorage(e.b, e.loc, value, type.getElementType());
   AffineExpr offset = rowMajorOffset(coordinate, ir::getExtents(type), type.getContext());
   if (point.laneDim < 0)
     return e.store(value, memref, e.affine(offset, point.dims, point.symbols));
@@ -388,7 +354,8 @@ bool canEmitBody(ir::LoopsOp loops) {
     return false;
   return llvm::all_of(loops.getBody().begin()->without_terminator(), [](Operation &op) {
     return isa<ir::LoadOp, ir::ApplyOp, ir::InSetOp>(op) ||
-           (op.getNumRegions() == 0 && OpTrait::hasElementwiseMappableTraits(&op)) || isa<arith::ConstantOp>(op);
+           (op.getNumRegions() == 0 && op.getNumResults() == 1 && OpTrait::hasElementwiseMappableTraits(&op)) ||
+           isa<arith::ConstantOp>(op);
   });
 }
 

@@ -1,6 +1,7 @@
 //===- Body.h - bodies of tcc.loops inside a tile -----------------*- C++ -*-===//
 #pragma once
 
+#include "codegen/cpu/ElementOps.h"
 #include "codegen/cpu/gemm/Emit.h"
 #include "codegen/cpu/gemm/TileExpr.h"
 #include "ir/Dialect.h"
@@ -18,8 +19,8 @@ struct Point {
   mlir::Value mask = {};  ///< the same as a mask
 };
 
-/// Evaluates scalar bodies of tcc.loops for one point or for a vector of consecutive points. What does not depend on
-/// the lane stays scalar.
+/// Evaluates scalar bodies of tcc.loops for one point or for a vector of consecutive points, in their compute types
+/// (ElementOps.h). What does not depend on the lane stays scalar.
 class BodyEmitter {
 public:
   /// The memref that holds a kernel argument.
@@ -59,8 +60,7 @@ private:
                      mlir::Value fill, llvm::ArrayRef<mlir::Value> extra);
   mlir::Value condition(mlir::IntegerSet set, llvm::ArrayRef<mlir::AffineExpr> dims, llvm::ArrayRef<mlir::Value> extra);
   mlir::Value scalarCondition(mlir::IntegerSet set, mlir::ValueRange dims);
-  mlir::Value fromStorage(mlir::Value value, mlir::Type element);
-  /// A value of a scalar of this type, which may be bound in a wider one.
+  /// In the type that this element type is computed in; a bound value may be in a wider one.
   mlir::Value narrowed(mlir::Value value, mlir::Type element);
   void emit(mlir::Operation &op);
 

@@ -1,6 +1,8 @@
 //===- Emit.cpp -----------------------------------------------------------===//
 #include "codegen/cpu/gemm/Emit.h"
 
+#include "codegen/cpu/ElementOps.h"
+#include "codegen/schedule/RoundOnce.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -163,12 +165,13 @@ Value Emit::convert(Value value, Type element) {
     type = shaped.clone(element);
   unsigned a = from.getIntOrFloatBitWidth(), z = element.getIntOrFloatBitWidth();
   if (isa<FloatType>(from)) {
+    if (isHalf(from))
+      return convert(fromStorage(b, loc, value, from), element);
+    if (isHalf(element))
+      return toStorage(b, loc, from.isF64() ? toFloat32ForHalf(b, loc, value) : value, element);
     if (a < z)
       return b.create<arith::ExtFOp>(loc, type, value);
-    if (a > z)
-      return b.create<arith::TruncFOp>(loc, type, value);
-    // f16 <-> bf16: through float32.
-    return convert(convert(value, b.getF32Type()), element);
+    return b.create<arith::TruncFOp>(loc, type, value);
   }
   if (a < z)
     return b.create<arith::ExtSIOp>(loc, type, value);

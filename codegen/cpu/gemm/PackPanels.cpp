@@ -153,8 +153,7 @@ PackedPanels packPanels(KernelBuilder &builder, const Operand &operand, ArrayRef
               e.loop(e.c(0), depth, 1, [&](Value j) {
                 Point point{{g, j, first}, frame.symbols, 2, lanes, count, mask};
                 Value value = kernel.evaluate(e, frame, point, operand.tensor, at);
-                if (storage != operand.element)
-                  value = e.convert(value, storage);
+                value = toStorage(e.b, e.loc, value, operand.element);
                 e.vstore(value, to, e.add(base, e.add(e.mul(j, e.c(width)), e.c(v * lanes))));
               });
             };

@@ -8,14 +8,6 @@ using namespace mlir;
 
 namespace tcc::codegen::gemm {
 
-Type storageType(Type element) {
-  if (element.isInteger(1))
-    return IntegerType::get(element.getContext(), 8);
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(element.getContext(), integer.getWidth());
-  return element;
-}
-
 Type accumulationType(Type element) {
   if (isa<FloatType>(element))
     return element.getIntOrFloatBitWidth() < 32 ? Type(Float32Type::get(element.getContext())) : element;
