@@ -27,6 +27,7 @@
 #include "frontend/onnx/program/Check.h"
 #include "frontend/onnx/program/Program.h"
 #include "frontend/onnx/program/ValueFile.h"
+#include "ir/ConstantMemory.h"
 #include "ir/Dialect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -221,7 +222,18 @@ class Compilation {
     imported_ = {};
     if (!request_.verify_inputs.empty()) imported_ = module_->clone();
     if (Emits("import")) EmitModule("import");
+    ReleaseWeights();
     return absl::OkStatus();
+  }
+
+  // Between phases: the weights that folding has replaced, and the pages of the files they were read from.
+  void ReleaseWeights() {
+    std::vector<mlir::ModuleOp> modules = {*module_};
+    for (mlir::ModuleOp module : {*imported_, *simplified_}) {
+      if (module) modules.push_back(module);
+    }
+    ir::ConstantMemory::of(context_.get())->release(modules);
+    program_->dropPages();
   }
 
   absl::Status RunPipeline(void (*add)(mlir::OpPassManager&, const compiler::PipelineOptions&), const char* what) {
@@ -263,6 +275,7 @@ class Compilation {
     simplified_ = {};
     if (!request_.verify_inputs.empty()) simplified_ = module_->clone();
     if (Emits("tcc")) EmitModule("tcc");
+    ReleaseWeights();
     return absl::OkStatus();
   }
 

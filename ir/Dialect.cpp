@@ -1,6 +1,7 @@
 //===- Dialect.cpp - registration, types and attributes --------------------===//
 #include "ir/Dialect.h"
 
+#include "ir/ConstantMemory.h"
 #include "ir/Extents.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -17,6 +18,7 @@
 namespace tcc::ir {
 
 void TCCDialect::initialize() {
+  addInterfaces<ConstantMemory>();
   registerTypes();
   registerAttributes();
   registerPointwiseOps();

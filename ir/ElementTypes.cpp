@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "mlir/IR/DialectResourceBlobManager.h"
+#include "ir/ConstantMemory.h"
 
 namespace tcc::ir {
 
@@ -130,7 +130,12 @@ absl::StatusOr<Tensor> fromResource(mlir::DenseResourceElementsAttr resource, DT
     return absl::InvalidArgumentError("the constant's resource '" + key + "' is missing");
   if (blob->getData().size() < DTypeBytes(dtype, resource.getNumElements()))
     return absl::InvalidArgumentError("the constant's resource '" + key + "' is too short");
-  return Tensor::Wrap(const_cast<char *>(blob->getData().data()), dtype, dimsOf(resource.getType()));
+  std::function<void()> release;
+  if (const ConstantMemory *memory = ConstantMemory::of(resource.getContext()))
+    if (std::shared_ptr<const Tensor> elements = memory->elements(resource.getRawHandle()))
+      release = [elements] {};
+  return Tensor::Wrap(const_cast<char *>(blob->getData().data()), dtype, dimsOf(resource.getType()), {},
+                      std::move(release));
 }
 
 /// Bits of one element of a dense attribute, as an integer of its storage width.
@@ -209,7 +214,10 @@ absl::StatusOr<mlir::ElementsAttr> toElements(mlir::MLIRContext *context, const 
   auto keep = std::make_shared<Tensor>(*contiguous);
   mlir::AsmResourceBlob blob(
       llvm::ArrayRef<char>(data, bytes), /*align=*/1, [keep](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
-  return mlir::ElementsAttr(mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob)));
+  auto elements = mlir::DenseResourceElementsAttr::get(type, "constant", std::move(blob));
+  if (const ConstantMemory *memory = ConstantMemory::of(context))
+    memory->add(elements.getRawHandle(), keep);
+  return mlir::ElementsAttr(elements);
 }
 
 } // namespace tcc::ir

@@ -19,8 +19,9 @@ TensorType getTensorType(mlir::RankedTensorType type);
 mlir::RankedTensorType getMlirType(mlir::MLIRContext *context, const TensorType &type);
 
 /// The elements of an attribute as a tensor. Dense resources are shared, not copied; packed types (i4, f4E2M1), bool
-/// splats and other layouts that differ from the runtime's are copied. The tensor must not outlive the context. Errors:
-/// no dtype, a resource that is missing or too short.
+/// splats and other layouts that differ from the runtime's are copied. Elements that toElements put there stay as long
+/// as the tensor; those that were parsed are the context's, which the tensor must not outlive. Errors: no dtype, a
+/// resource that is missing or too short.
 absl::StatusOr<Tensor> toTensor(mlir::ElementsAttr elements);
 
 /// A tensor as an attribute: small ones are copied into the context, large ones (over 4 KiB) become a dense resource

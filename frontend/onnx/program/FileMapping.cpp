@@ -93,4 +93,9 @@ FileMapping::~FileMapping() {
     ::munmap(const_cast<char *>(data), size);
 }
 
+void FileMapping::dropPages() const {
+  if (data)
+    ::madvise(const_cast<char *>(data), size, MADV_DONTNEED);
+}
+
 } // namespace tcc::onnx

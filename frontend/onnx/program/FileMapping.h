@@ -42,6 +42,8 @@ public:
   static absl::StatusOr<std::shared_ptr<const FileMapping>> map(const File &file);
   ~FileMapping();
   std::string_view bytes() const { return {data, static_cast<size_t>(size)}; }
+  /// Takes what was read out of this process's memory; reading it again maps it again.
+  void dropPages() const;
 
 private:
   FileMapping() = default;

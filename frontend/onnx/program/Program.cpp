@@ -198,6 +198,11 @@ absl::StatusOr<Tensor> Program::tensor(const ::onnx::SparseTensorProto &tensor) 
   return toTensor(tensor, loadLimits.denseBytes);
 }
 
+void Program::dropPages() const {
+  for (const auto &[location, entry] : external->files())
+    entry.mapping->dropPages();
+}
+
 std::vector<std::string> Program::externalFiles() const {
   std::vector<std::string> result;
   for (const auto &[location, entry] : external->files())

@@ -111,6 +111,9 @@ public:
 
   /// Files that external data lies in, as their resolved paths.
   std::vector<std::string> externalFiles() const;
+  /// Takes the external data read so far out of this process's memory. Tensors stay as they are: their pages come back
+  /// from the file's cache when they are read.
+  void dropPages() const;
   /// 128 bits over the model file and its external files, as 32 hexadecimal digits. Reads all of them.
   absl::StatusOr<std::string> contentHash() const;
 
