@@ -365,7 +365,7 @@ double Candidates::measure(size_t i) {
   // A sample in which another process took a processor away says little: once more, a few times.
   constexpr int kTries = 4;
   double best = -1;
-  for (int i = 0; i < kTries; ++i) {
+  for (int attempt = 0; attempt < kTries; ++attempt) {
     touch(data->sweep.data(), data->sweep.size(), 1);
     for (Tensor &input : data->inputs)
       if (input.valid())

@@ -12,7 +12,6 @@ namespace tcc {
 namespace {
 
 constexpr int64_t kSlack = 64;
-constexpr int64_t kMaxBytes = int64_t{1} << 56;
 
 void* AllocateSlotMemory(int64_t bytes) {
   constexpr int64_t kHugePage = int64_t{2} << 20;

@@ -13,6 +13,9 @@
 
 namespace tcc {
 
+// More than any machine has, and far from where sums of sizes overflow.
+inline constexpr int64_t kMaxBytes = int64_t{1} << 56;
+
 enum ValueFlags : uint8_t {
   kSet = 1,
   kContiguous = 2,  // row-major and aligned to its elements: can be handed to a kernel

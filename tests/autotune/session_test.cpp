@@ -11,7 +11,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/include/tcc/tcc.h"
-#include "tests/onnx_program/models.h"
+#include "tests/onnx_program/weights.h"
 #include "tests/runtime/temp_folder.h"
 
 namespace tcc {
@@ -20,22 +20,7 @@ namespace {
 using onnx::testing::AddInitializer;
 using onnx::testing::AddNode;
 using onnx::testing::AddValue;
-
-Tensor Random(const Dims& dims, unsigned seed) {
-  Tensor tensor = *Tensor::Allocate(DType::kF32, dims);
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.data_as<float>()[i] = distribution(generator);
-  return tensor;
-}
-
-void AddWeights(::onnx::GraphProto& graph, const std::string& name, const Dims& dims, unsigned seed) {
-  const Tensor values = Random(dims, seed);
-  ::onnx::TensorProto& tensor =
-      AddInitializer(graph, name, {values.data_as<float>(), values.data_as<float>() + values.num_elements()});
-  tensor.clear_dims();
-  for (int64_t dim : dims) tensor.add_dims(dim);
-}
+using onnx::testing::AddWeights;
 
 // y = Relu(x[n, 64] A[64, 100]) B[100, 40]; n is open where `rows` is negative.
 ::onnx::ModelProto GemmModel(int64_t rows) {
@@ -134,7 +119,7 @@ Options Tuned() {
 }
 
 TEST_F(AutotuneTest, GemmsAreMeasuredOnce) {
-  const std::vector<Tensor> inputs = {Random({48, 64}, 9)};
+  const std::vector<Tensor> inputs = {RandomTensor({48, 64}, 9)};
   const Result plain = CompileAndRun(GemmModel(48), Options(), inputs);
   ASSERT_TRUE(plain.event.reply.has_value());
   EXPECT_EQ(plain.event.reply->tuning.kernels, 0);
@@ -173,7 +158,7 @@ TEST_F(AutotuneTest, EqualKernelsAreMeasuredOnce) {
     last = "y" + name;
   }
   AddValue(graph.add_output(), last, {33, 70});
-  const std::vector<Tensor> inputs = {Random({33, 70}, 5)};
+  const std::vector<Tensor> inputs = {RandomTensor({33, 70}, 5)};
   const Result plain = CompileAndRun(model, Options(), inputs);
   const Result tuned = CompileAndRun(model, Tuned(), inputs);
   ASSERT_TRUE(tuned.event.reply.has_value());
@@ -186,7 +171,7 @@ TEST_F(AutotuneTest, EqualKernelsAreMeasuredOnce) {
 }
 
 TEST_F(AutotuneTest, ConvolutionsAreMeasured) {
-  const std::vector<Tensor> inputs = {Random({1, 8, 13, 13}, 9)};
+  const std::vector<Tensor> inputs = {RandomTensor({1, 8, 13, 13}, 9)};
   const Result plain = CompileAndRun(ConvModel(), Options(), inputs);
   const Result tuned = CompileAndRun(ConvModel(), Tuned(), inputs);
   ASSERT_TRUE(tuned.event.reply.has_value());
@@ -202,7 +187,7 @@ TEST_F(AutotuneTest, OpenExtentsAreMeasuredAtTheCallsValue) {
   rows.kind = DimSpec::Kind::kDynamic;
   rows.name = "rows";
   options.dynamic = plain_options.dynamic = {{"x", {rows, columns}}};
-  const std::vector<Tensor> inputs = {Random({37, 64}, 9)};
+  const std::vector<Tensor> inputs = {RandomTensor({37, 64}, 9)};
   const Result plain = CompileAndRun(GemmModel(-1), plain_options, inputs);
   const Result tuned = CompileAndRun(GemmModel(-1), options, inputs);
   ASSERT_TRUE(tuned.event.reply.has_value());
@@ -270,7 +255,7 @@ TEST_F(AutotuneTest, WhatMayDoBetterIsNotKept) {
 TEST_F(AutotuneTest, WithoutCacheNothingIsKept) {
   Options options = Tuned();
   options.use_cache = false;
-  const Result tuned = CompileAndRun(GemmModel(48), options, {Random({48, 64}, 9)});
+  const Result tuned = CompileAndRun(GemmModel(48), options, {RandomTensor({48, 64}, 9)});
   ASSERT_TRUE(tuned.event.reply.has_value());
   EXPECT_GE(tuned.event.reply->tuning.measured, 4);
   EXPECT_EQ(TuningFiles(), 0);

@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/dispatch.h"
 
 namespace tcc::codegen {
 
@@ -26,50 +27,28 @@ namespace {
 
 Tensor randomTensor(DType dtype, const Dims& dims, int64_t limit, std::mt19937& rng) {
   Tensor t = *Tensor::Allocate(dtype, dims);
-  auto fill = [&](auto* data) {
-    using T = std::remove_pointer_t<decltype(data)>;
+  if (dtype == DType::kF16) {  // small multiples of 1/8, exact in half precision
+    for (int64_t i = 0; i < t.num_elements(); ++i)
+      t.data_as<uint16_t>()[i] = static_cast<uint16_t>(0x3000 + (rng() % 0xC00));
+    return t;
+  }
+  const absl::Status filled = DispatchNumberOrBool(dtype, [&]<typename T>() -> absl::Status {
     for (int64_t i = 0; i < t.num_elements(); ++i) {
-      if constexpr (std::is_floating_point_v<T>) {
-        data[i] = static_cast<T>(std::uniform_real_distribution<double>(-2, 2)(rng));
-      } else if (std::is_same_v<T, bool>) {
-        data[i] = rng() & 1;
+      T& element = t.data_as<T>()[i];
+      if constexpr (std::is_same_v<T, bool>) {
+        element = rng() & 1;
+      } else if constexpr (std::is_floating_point_v<T>) {
+        element = static_cast<T>(std::uniform_real_distribution<double>(-2, 2)(rng));
+      } else if constexpr (std::is_integral_v<T>) {
+        const int64_t bound = limit ? limit : 5, low = std::is_unsigned_v<T> ? 0 : -bound;
+        element = static_cast<T>(std::uniform_int_distribution<int64_t>(low, bound - 1)(rng));
       } else {
-        int64_t bound = limit ? limit : 5;
-        int64_t low = std::is_unsigned_v<T> ? 0 : -bound;
-        data[i] = static_cast<T>(std::uniform_int_distribution<int64_t>(low, bound - 1)(rng));
+        return absl::UnimplementedError("no random values of this type");
       }
     }
-  };
-  switch (dtype) {
-    case DType::kF32:
-      fill(t.data_as<float>());
-      break;
-    case DType::kF64:
-      fill(t.data_as<double>());
-      break;
-    case DType::kI64:
-      fill(t.data_as<int64_t>());
-      break;
-    case DType::kI32:
-      fill(t.data_as<int32_t>());
-      break;
-    case DType::kI8:
-      fill(t.data_as<int8_t>());
-      break;
-    case DType::kU8:
-      fill(t.data_as<uint8_t>());
-      break;
-    case DType::kBool:
-      fill(t.data_as<bool>());
-      break;
-    case DType::kF16: {  // small multiples of 1/8, exact in half precision
-      auto* data = t.data_as<uint16_t>();
-      for (int64_t i = 0; i < t.num_elements(); ++i) data[i] = static_cast<uint16_t>(0x3000 + (rng() % 0xC00));
-      break;
-    }
-    default:
-      ADD_FAILURE() << "no random values of this dtype";
-  }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(filled.ok()) << filled;
   return t;
 }
 

@@ -8,7 +8,7 @@
 
 #include "compiler/include/tcc/runtime.h"
 #include "compiler/include/tcc/tcc.h"
-#include "tests/onnx_program/models.h"
+#include "tests/onnx_program/weights.h"
 #include "tests/runtime/temp_folder.h"
 
 namespace tcc {
@@ -17,16 +17,10 @@ namespace {
 using onnx::testing::AddInitializer;
 using onnx::testing::AddNode;
 using onnx::testing::AddValue;
+using onnx::testing::AddWeights;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Tensor Random(const Dims& dims, unsigned seed) {
-  Tensor tensor = *Tensor::Allocate(DType::kF32, dims);
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> distribution(-1, 1);
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.data_as<float>()[i] = distribution(generator);
-  return tensor;
-}
 Tensor Floats(std::vector<float> values) { return *Tensor::Vector<float>(values).Clone(); }
 std::vector<float> Elements(const Tensor& tensor) {
   return {tensor.data_as<float>(), tensor.data_as<float>() + tensor.num_elements()};
@@ -37,13 +31,7 @@ std::vector<float> Elements(const Tensor& tensor) {
   ::onnx::ModelProto model = onnx::testing::Model();
   ::onnx::GraphProto& graph = *model.mutable_graph();
   AddValue(graph.add_input(), "x", {-1, 32});
-  for (const char* name : {"a", "b"}) {
-    const Tensor values = Random({32, 32}, static_cast<unsigned>(name[0]));
-    ::onnx::TensorProto& tensor = AddInitializer(graph, name, Elements(values));
-    tensor.clear_dims();
-    tensor.add_dims(32);
-    tensor.add_dims(32);
-  }
+  for (const char* name : {"a", "b"}) AddWeights(graph, name, {32, 32}, static_cast<unsigned>(name[0]));
   AddNode(graph, "MatMul", {"x", "a"}, {"p"});
   AddNode(graph, "Softmax", {"p"}, {"q"});
   AddNode(graph, "MatMul", {"q", "b"}, {"y"});
@@ -90,7 +78,7 @@ TEST_F(ApiTest, ReduceOverheadGivesTheSameBits) {
   const Callable plain = Make(Layers(), Mode::kDefault), recorded = Make(Layers(), Mode::kReduceOverhead);
   std::vector<std::pair<std::vector<Tensor>, std::vector<Tensor>>> kept;
   for (unsigned call = 0; call < 30; ++call) {
-    const Tensor x = Random({call % 3 == 0 ? 40 : 2 + call % 5, 32}, call);
+    const Tensor x = RandomTensor({call % 3 == 0 ? 40 : 2 + call % 5, 32}, call);
     const auto expected = plain({x}), actual = recorded({x});
     ASSERT_TRUE(expected.ok()) << expected.status();
     ASSERT_TRUE(actual.ok()) << actual.status();
@@ -110,7 +98,7 @@ TEST_F(ApiTest, RecordedPlansInManyThreads) {
   for (unsigned t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (unsigned call = 0; call < kCalls; ++call) {
-        const Tensor x = Random({8 + (call + t) % 2, 32}, 100 * t + call);
+        const Tensor x = RandomTensor({8 + (call + t) % 2, 32}, 100 * t + call);
         const auto expected = plain({x}), actual = recorded({x});
         good += expected.ok() && actual.ok() && Elements((*actual)[0]) == Elements((*expected)[0]);
       }
@@ -123,7 +111,7 @@ TEST_F(ApiTest, RecordedPlansInManyThreads) {
 TEST_F(ApiTest, OutputsIntoMemoryOfTheCaller) {
   for (const Mode mode : {Mode::kDefault, Mode::kReduceOverhead}) {
     const Callable model = Make(Layers(), mode);
-    const Tensor x = Random({4, 32}, 1);
+    const Tensor x = RandomTensor({4, 32}, 1);
     const std::vector<Tensor> expected = *model({x});
     for (int call = 0; call < 3; ++call) {
       const Tensor y = *Tensor::Allocate(DType::kF32, {4, 32}), z = *Tensor::Allocate(DType::kF32, expected[1].dims());
@@ -131,7 +119,7 @@ TEST_F(ApiTest, OutputsIntoMemoryOfTheCaller) {
       EXPECT_EQ(Elements(y), Elements(expected[0]));
       EXPECT_EQ(Elements(z), Elements(expected[1]));
       // Only one of them, into every second row.
-      const Tensor wide = Random({8, 32}, 2);
+      const Tensor wide = RandomTensor({8, 32}, 2);
       const absl::Status status = model.Run({x}, {wide.View({4, 32}, {64, 1}, 0), Tensor()});
       ASSERT_TRUE(status.ok()) << status;
       EXPECT_EQ(std::memcmp(wide.data_as<float>() + 64, expected[0].data_as<float>() + 32, 32 * sizeof(float)), 0);
@@ -159,7 +147,7 @@ TEST_F(ApiTest, AContextOfTheCallers) {
   const Callable model = Make(Layers(), Mode::kReduceOverhead), other = Make(Counter(), Mode::kDefault);
   RunContext context;
   EXPECT_EQ(context.arena_bytes(), 0);
-  const Tensor x = Random({4, 32}, 1);
+  const Tensor x = RandomTensor({4, 32}, 1);
   const std::vector<Tensor> expected = *model({x});
   for (int call = 0; call < 3; ++call) {
     const auto outputs = model({x}, {.context = &context});
@@ -185,7 +173,7 @@ TEST_F(ApiTest, AContextOfTheCallers) {
 
 TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {
   const Callable model = Make(Layers(), Mode::kReduceOverhead);
-  const Tensor x = Random({4, 32}, 1);
+  const Tensor x = RandomTensor({4, 32}, 1);
   const std::vector<Tensor> expected = *model({x});
   EXPECT_EQ(model.Explain().graphs[0].mode, "reduce-overhead");
   EXPECT_EQ(model.Explain().graphs[0].precision, "model");

@@ -19,6 +19,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "runtime/dispatch.h"
 #include "runtime/npy.h"
+#include "tests/runtime/relative_error.h"
 
 namespace tcc {
 namespace {
@@ -29,20 +30,6 @@ std::vector<std::string> models() {
     if (entry.path().extension() == ".onnx") result.push_back(entry.path().stem().string());
   std::sort(result.begin(), result.end());
   return result;
-}
-
-/// Largest difference relative to the largest value; infinite where only one of them is NaN.
-double relativeError(const Tensor& expected, const Tensor& actual) {
-  Tensor x = *expected.Contiguous(), y = *actual.Contiguous();
-  double scale = 1e-30, difference = 0;
-  for (int64_t i = 0; i < x.num_elements(); ++i) {
-    double l = LoadDouble(x.data(), x.dtype(), i), r = LoadDouble(y.data(), y.dtype(), i);
-    if (std::isnan(l) != std::isnan(r)) return INFINITY;
-    if (std::isnan(l) || l == r) continue;
-    scale = std::max(scale, std::fabs(l));
-    difference = std::max(difference, std::fabs(l - r));
-  }
-  return difference / scale;
 }
 
 class ZooTest : public testing::TestWithParam<std::string> {
@@ -90,7 +77,7 @@ class ZooTest : public testing::TestWithParam<std::string> {
     for (const auto& [position, expected] : outputs) {
       ASSERT_LT(position, static_cast<int>(results->size()));
       ASSERT_EQ((*results)[position].type(), expected.type()) << what;
-      EXPECT_LT(relativeError(expected, (*results)[position]), 2e-5) << what << ", output " << position;
+      EXPECT_LT(RelativeError(expected, (*results)[position]), 2e-5) << what << ", output " << position;
     }
   }
 

@@ -16,6 +16,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "parse.h"
 #include "runtime/dispatch.h"
+#include "tests/runtime/relative_error.h"
 
 namespace tcc::ir {
 namespace {
@@ -72,20 +73,6 @@ std::vector<Tensor> randomInputs(mlir::func::FuncOp function, std::mt19937& rand
   return inputs;
 }
 
-/// Largest difference relative to the largest value.
-double relativeError(const Tensor& a, const Tensor& b) {
-  Tensor x = *a.Contiguous(), y = *b.Contiguous();
-  double scale = 1e-6, difference = 0;
-  for (int64_t i = 0; i < x.num_elements(); ++i) {
-    double l = LoadDouble(x.data(), x.dtype(), i), r = LoadDouble(y.data(), y.dtype(), i);
-    if (std::isnan(l) != std::isnan(r)) return INFINITY;
-    if (std::isnan(l) || l == r) continue;
-    scale = std::max(scale, std::fabs(l));
-    difference = std::max(difference, std::fabs(l - r));
-  }
-  return difference / scale;
-}
-
 TEST_P(PassesTest, KeepsTheResults) {
   auto text = mlir::parseSourceFile<mlir::ModuleOp>(std::string(TCC_TRANSFORMS_TESTS "/") + GetParam(), &context);
   ASSERT_TRUE(text);
@@ -106,7 +93,7 @@ TEST_P(PassesTest, KeepsTheResults) {
         ASSERT_EQ(results->size(), expected->size());
         for (size_t k = 0; k < results->size(); ++k) {
           ASSERT_EQ((*results)[k].type(), (*expected)[k].type());
-          EXPECT_LT(relativeError((*expected)[k], (*results)[k]), 1e-5)
+          EXPECT_LT(RelativeError((*expected)[k], (*results)[k], 1e-6), 1e-5)
               << name << " on " << function.getName().str() << ", result " << k;
         }
       }

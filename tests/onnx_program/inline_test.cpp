@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontend/onnx/program/Program.h"
+#include "tests/onnx_program/load.h"
 #include "tests/onnx_program/models.h"
 
 namespace tcc::onnx {
@@ -12,13 +12,6 @@ using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-absl::StatusOr<std::shared_ptr<const Program>> Load(const ::onnx::ModelProto& model, const LoadOptions& options = {}) {
-  return Program::parse(model.SerializeAsString(), "", options);
-}
-std::string ErrorOf(const ::onnx::ModelProto& model) {
-  auto program = Load(model);
-  return program.ok() ? "no error" : std::string(program.status().message());
-}
 // "Abs(x) -> y" for each node.
 std::vector<std::string> Nodes(const ::onnx::GraphProto& graph) {
   std::vector<std::string> result;

@@ -1,10 +1,11 @@
 // What a file may get wrong, and what a loaded program promises.
+#include "tests/onnx_program/load.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "frontend/onnx/program/Program.h"
 #include "tests/onnx_program/models.h"
 
 namespace tcc::onnx {
@@ -13,14 +14,6 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-absl::StatusOr<std::shared_ptr<const Program>> Load(const ::onnx::ModelProto& model, const LoadOptions& options = {}) {
-  return Program::parse(model.SerializeAsString(), "", options);
-}
-std::string ErrorOf(const ::onnx::ModelProto& model, const LoadOptions& options = {}) {
-  auto program = Load(model, options);
-  return program.ok() ? "no error" : std::string(program.status().message());
-}
 
 TEST(Load, InputsAndOutputs) {
   ::onnx::ModelProto model = ReluModel();

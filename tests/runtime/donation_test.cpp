@@ -8,7 +8,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // out = (a + b) * 3; a and b are not read any more when the output is made. `early`: it is made first.
-Plan AddScale(bool early = false) {
+Plan AddScaleOfThree(bool early = false) {
   Plan plan;
   plan.num_values = 4;
   plan.inputs = {0, 1};
@@ -40,7 +40,7 @@ Call RunWith(ExecutionContext& context, std::vector<Tensor> inputs, std::vector<
 }
 
 TEST(Donation, AnOutputTakesTheMemory) {
-  TestContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScaleOfThree()));
   for (int round = 0; round < 3; ++round) {
     const Tensor a = F32({1, 2, 3}), b = F32({1, 1, 1});
     const Call call = RunWith(context, {a, b}, {0});
@@ -56,13 +56,13 @@ TEST(Donation, AnOutputTakesTheMemory) {
 }
 
 TEST(Donation, OnlyMemoryThatIsFree) {
-  TestContext context(*Prepare(AddScale(/*early=*/true)));
+  TestContext context(*Prepare(AddScaleOfThree(/*early=*/true)));
   const Tensor a = F32({1, 2, 3});
   const Call early = RunWith(context, {a, a}, {0});
   EXPECT_NE(early.outputs[0].data(), a.data());
   EXPECT_THAT(Floats(early.outputs[0]), ElementsAre(6, 12, 18));
   // Shared with another input, which was not given away.
-  TestContext late(*Prepare(AddScale()));
+  TestContext late(*Prepare(AddScaleOfThree()));
   const Call shared = RunWith(late, {a, a}, {0});
   EXPECT_NE(shared.outputs[0].data(), a.data());
   EXPECT_THAT(Floats(a), ElementsAre(1, 2, 3));
@@ -72,7 +72,7 @@ TEST(Donation, OnlyMemoryThatIsFree) {
 }
 
 TEST(Donation, AViewOfAnInputKeepsIt) {
-  Plan plan = AddScale();
+  Plan plan = AddScaleOfThree();
   // out2 = a view of a.
   plan.num_values = 5;
   plan.outputs = {3, 4};
@@ -86,7 +86,7 @@ TEST(Donation, AViewOfAnInputKeepsIt) {
 
 // State that is updated in its place.
 TEST(Donation, OutputsOverInputs) {
-  TestContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScaleOfThree()));
   for (const bool donate : {false, true}) {
     const Tensor state = F32({1, 2, 3}), b = F32({1, 1, 1});
     const Call call = RunWith(context, {state, b}, donate ? std::vector<int>{0} : std::vector<int>{}, {state});
@@ -95,7 +95,7 @@ TEST(Donation, OutputsOverInputs) {
     EXPECT_THAT(Floats(state), ElementsAre(6, 9, 12));
   }
   // Where the input is still read the call computes elsewhere.
-  TestContext early(*Prepare(AddScale(/*early=*/true)));
+  TestContext early(*Prepare(AddScaleOfThree(/*early=*/true)));
   const Tensor state = F32({1, 2, 3});
   ASSERT_TRUE(RunWith(early, {state, state}, {0, 1}, {state}).status.ok());
   EXPECT_THAT(Floats(state), ElementsAre(6, 12, 18));
@@ -103,7 +103,7 @@ TEST(Donation, OutputsOverInputs) {
 
 // outs = {(a + b) * 3, (a + b) * 5}: both are made when the inputs are not read any more.
 TEST(Donation, MemoryGoesToOneOutput) {
-  Plan plan = AddScale();
+  Plan plan = AddScaleOfThree();
   plan.num_values = 5;
   plan.outputs = {3, 4};
   plan.body.instructions.push_back(plan::Allocate{4, DType::kF32, {Operand::Imm(3)}});
@@ -119,7 +119,7 @@ TEST(Donation, MemoryGoesToOneOutput) {
 }
 
 TEST(Donation, InputsThatAreNot) {
-  TestContext context(*Prepare(AddScale()));
+  TestContext context(*Prepare(AddScaleOfThree()));
   const Tensor a = F32({1, 2, 3});
   EXPECT_THAT(std::string(RunWith(context, {a, a}, {2}).status.message()), HasSubstr("input 2 is donated"));
   EXPECT_FALSE(RunWith(context, {a, a}, {-1}).status.ok());

@@ -7,18 +7,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(ExecutorControlFlow, IfTakesOneBranch) {
-  Plan plan;
-  plan.num_values = 4;
-  plan.inputs = {0, 1};  // condition, x
-  plan.outputs = {3};
-  plan.slot_bytes = {Operand::Imm(64)};
-  plan.functions = {"add"};
-  plan.body.instructions = {
-      plan::If{0,
-               {Block{{plan::Allocate{2, DType::kF32, {Operand::Imm(2)}, 0, 0},
-                       plan::Launch{0, {1, 1, 2}, {}, Operand::Imm(2), 1, {}, ""}, plan::Move{3, 2}}},
-                Block{{plan::Move{3, 1}}}}}};
-  TestContext context(*Prepare(plan));
+  TestContext context(*Prepare(DoubleIf(Block{{plan::Move{3, 1}}})));
   const Tensor x = F32({1, 2});
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<bool>(true), x}))[0]), ElementsAre(2, 4));
   EXPECT_THAT(Floats((*context.Run({Tensor::Scalar<bool>(false), x}))[0]), ElementsAre(1, 2));

@@ -55,24 +55,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// out = (a + b) * 3, over a symbolic extent, with an intermediate in a slot.
-Plan AddScale() {
-  Plan plan;
-  plan.num_values = 4;
-  plan.num_registers = 2;
-  plan.inputs = {0, 1};
-  plan.outputs = {3};
-  plan.symbol_registers = {0};
-  plan.slot_bytes = {Operand::Reg(1)};
-  plan.functions = {"add", "scale"};
-  plan.body.instructions = {plan::Compute{1, IntOp::kMul, Operand::Reg(0), Operand::Imm(4)},
-                            plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 0},
-                            plan::Launch{0, {0, 1, 2}, {}, Operand::Reg(0), 3, {}, "add"},
-                            plan::Allocate{3, DType::kF32, {Operand::Reg(0)}},
-                            plan::Launch{1, {2, 3}, {Operand::Imm(3)}, Operand::Reg(0), 3, Operand::Imm(100), "scale"}};
-  return plan;
-}
-
 TEST(Executor, DynamicExtents) {
   ThreadPool pool(3);
   TestContext context(*Prepare(AddScale()), &pool);

@@ -34,6 +34,40 @@ inline absl::StatusOr<std::shared_ptr<const PreparedPlan>> Prepare(Plan plan, st
   return PreparedPlan::Create(std::move(plan), code, constants, nullptr, options);
 }
 
+// out = (a + b) * 3, over a symbolic extent, with an intermediate in a slot.
+inline Plan AddScale() {
+  Plan plan;
+  plan.num_values = 4;
+  plan.num_registers = 2;
+  plan.inputs = {0, 1};
+  plan.outputs = {3};
+  plan.symbol_registers = {0};
+  plan.slot_bytes = {Operand::Reg(1)};
+  plan.functions = {"add", "scale"};
+  plan.body.instructions = {plan::Compute{1, IntOp::kMul, Operand::Reg(0), Operand::Imm(4)},
+                            plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 0},
+                            plan::Launch{0, {0, 1, 2}, {}, Operand::Reg(0), 3, {}, "add"},
+                            plan::Allocate{3, DType::kF32, {Operand::Reg(0)}},
+                            plan::Launch{1, {2, 3}, {Operand::Imm(3)}, Operand::Reg(0), 3, Operand::Imm(100), "scale"}};
+  return plan;
+}
+
+// out = condition ? x + x : what `otherwise` makes of x, over two elements; values 0, 1 and 3 are condition, x and out.
+inline Plan DoubleIf(Block otherwise) {
+  Plan plan;
+  plan.num_values = 4;
+  plan.inputs = {0, 1};
+  plan.outputs = {3};
+  plan.slot_bytes = {Operand::Imm(64)};
+  plan.functions = {"add"};
+  plan.body.instructions = {
+      plan::If{0,
+               {Block{{plan::Allocate{2, DType::kF32, {Operand::Imm(2)}, 0, 0},
+                       plan::Launch{0, {1, 1, 2}, {}, Operand::Imm(2), 1, {}, ""}, plan::Move{3, 2}}},
+                std::move(otherwise)}}};
+  return plan;
+}
+
 // The tests of the executor are built twice: without and with recorded plans.
 #ifndef TCC_TEST_MAX_RECORDINGS
 #define TCC_TEST_MAX_RECORDINGS 0

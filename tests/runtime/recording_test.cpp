@@ -10,25 +10,16 @@ using testing::HasSubstr;
 
 constexpr int kRecordings = 3;
 
-// out = (a + b) * 3 over a symbolic extent n, by way of a slot of 4 * n bytes and a view of it.
-Plan AddScale() {
-  Plan plan;
-  plan.num_values = 6;
+// AddScale with a check of the inputs' extents, and a view of the sum.
+Plan CheckedAddScale() {
+  Plan plan = AddScale();
+  plan.num_values = 5;
   plan.num_registers = 3;
-  plan.inputs = {0, 1};
-  plan.outputs = {3};
-  plan.symbol_registers = {0};
-  plan.slot_bytes = {Operand::Reg(1)};
-  plan.functions = {"add", "scale"};
-  plan.body.instructions = {plan::ReadExtent{2, 0, 0},
-                            plan::CheckEqual{Operand::Reg(2), Operand::Reg(0), "n"},
-                            plan::Compute{1, IntOp::kMul, Operand::Reg(0), Operand::Imm(4)},
-                            plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 0},
-                            plan::Launch{0, {0, 1, 2}, {}, Operand::Reg(0), 3, {}, "add"},
-                            plan::View{4, 2, {Operand::Reg(2)}, {}, {}},
-                            plan::Allocate{3, DType::kF32, {Operand::Reg(0)}},
-                            plan::Launch{1, {4, 3}, {Operand::Imm(3)}, Operand::Reg(0), 3, Operand::Imm(100), "scale"},
-                            plan::Release{2}};
+  auto& code = plan.body.instructions;
+  std::get<plan::Launch>(code.back()).buffers = {4, 3};
+  code.insert(code.end() - 2, plan::View{4, 2, {Operand::Reg(2)}, {}, {}});
+  code.insert(code.begin(), {plan::ReadExtent{2, 0, 0}, plan::CheckEqual{Operand::Reg(2), Operand::Reg(0), "n"}});
+  code.push_back(plan::Release{2});
   return plan;
 }
 
@@ -55,7 +46,7 @@ std::vector<std::string> Kinds(ExecutionContext& context, absl::Span<const Tenso
 }
 
 TEST(Recording, OnlyLaunchesAndWhatIsTheCallersIsLeft) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   const Tensor x = F32({1, 2});
   for (int call = 0; call < 3; ++call) {
     EXPECT_THAT(Kinds(context, {x, x}, {2}), ElementsAre("launch", "allocate", "launch"));
@@ -65,7 +56,7 @@ TEST(Recording, OnlyLaunchesAndWhatIsTheCallersIsLeft) {
 }
 
 TEST(Recording, FollowsTheCallersMemory) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   std::vector<Tensor> results;
   for (int call = 0; call < 5; ++call) {
     const auto v = static_cast<float>(call);
@@ -79,7 +70,7 @@ TEST(Recording, FollowsTheCallersMemory) {
 }
 
 TEST(Recording, ExtentsThatComeBackAreReplayed) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   for (int round = 0; round < 4; ++round) {
     for (const int64_t n : {300, 5, 2}) {
       const auto v = static_cast<float>(round);
@@ -91,7 +82,7 @@ TEST(Recording, ExtentsThatComeBackAreReplayed) {
 }
 
 TEST(Recording, ASlotThatGrowsMakesOthersAnew) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   EXPECT_THAT(Scaled(context, 2, 1), Each(6));
   EXPECT_THAT(Scaled(context, 5000, 2), Each(12));  // the slot of the first moves
   EXPECT_THAT(Scaled(context, 2, 3), Each(18));
@@ -103,7 +94,7 @@ TEST(Recording, ASlotThatGrowsMakesOthersAnew) {
 }
 
 TEST(Recording, MoreExtentsThanAreKept) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   for (int round = 0; round < 3; ++round) {
     for (int64_t n = 9; n > 1; --n) EXPECT_THAT(Scaled(context, n, static_cast<float>(n)), Each(6 * n));
   }
@@ -111,7 +102,7 @@ TEST(Recording, MoreExtentsThanAreKept) {
 }
 
 TEST(Recording, IsRareWhereExtentsNeverComeBack) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   for (int64_t n = 200; n > 1; --n) EXPECT_THAT(Scaled(context, n, 1), Each(6));
   const int64_t recorded = context.statistics().recorded;
   EXPECT_LT(recorded, 100);
@@ -121,7 +112,7 @@ TEST(Recording, IsRareWhereExtentsNeverComeBack) {
 
 // After any number of other extents, those that come back are recorded.
 TEST(Recording, BeginsAgainWhereExtentsComeBack) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   for (int64_t n = 600; n > 1; --n) EXPECT_THAT(Scaled(context, n, 1), Each(6));
   for (int call = 0; call < 50; ++call) EXPECT_THAT(Scaled(context, 7, 2), Each(12));
   const int64_t replayed = context.statistics().replayed;
@@ -131,7 +122,7 @@ TEST(Recording, BeginsAgainWhereExtentsComeBack) {
 
 // More extents than are kept, in turn: they do not push each other out for ever.
 TEST(Recording, MostOfManyAlternatingExtentsAreReplayed) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   constexpr int kRounds = 200;
   for (int round = 0; round < kRounds; ++round) {
     for (int64_t n = kRecordings + 2; n > 1; --n) EXPECT_THAT(Scaled(context, n, 1), Each(6));
@@ -140,7 +131,7 @@ TEST(Recording, MostOfManyAlternatingExtentsAreReplayed) {
 }
 
 TEST(Recording, StridedInputsAreInterpreted) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   const Tensor a = F32({0, 1, 2, 3, 4, 5});
   for (int call = 0; call < 2; ++call) {
     EXPECT_THAT(Floats((*RunWith(context, {a.View({3}, {-2}, 5), a.View({3}, {0}, 1)}, 3))[0]), ElementsAre(18, 12, 6));
@@ -150,7 +141,7 @@ TEST(Recording, StridedInputsAreInterpreted) {
 }
 
 TEST(Recording, AFailedCheckIsAnErrorEachTime) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   const Tensor x = F32({1, 2});
   for (int call = 0; call < 2; ++call) {
     EXPECT_THAT(std::string(RunWith(context, {x, x}, 3).status().message()), HasSubstr("n (2 against 3)"));
@@ -159,7 +150,7 @@ TEST(Recording, AFailedCheckIsAnErrorEachTime) {
 }
 
 TEST(Recording, WrongNumbersOfInputsAreErrors) {
-  ExecutionContext context(*Prepare(AddScale()), nullptr, kRecordings);
+  ExecutionContext context(*Prepare(CheckedAddScale()), nullptr, kRecordings);
   EXPECT_FALSE(context.Run({F32({1})}, {1}).ok());
   EXPECT_FALSE(context.Run({F32({1}), F32({1})}).ok());
   EXPECT_THAT(Scaled(context, 2, 1), Each(6));
@@ -206,17 +197,7 @@ TEST(Recording, ExtentsThatDependOnDataAreReadEachTime) {
 
 // A branch is recorded when it is first taken: the other one's check would fail.
 TEST(Recording, BranchesNotTakenAreNotAsked) {
-  Plan plan;
-  plan.num_values = 4;
-  plan.inputs = {0, 1};  // condition, x
-  plan.outputs = {3};
-  plan.slot_bytes = {Operand::Imm(64)};
-  plan.functions = {"add"};
-  plan.body.instructions = {
-      plan::If{0,
-               {Block{{plan::Allocate{2, DType::kF32, {Operand::Imm(2)}, 0, 0},
-                       plan::Launch{0, {1, 1, 2}, {}, Operand::Imm(2), 1, {}, ""}, plan::Move{3, 2}}},
-                Block{{plan::CheckEqual{Operand::Imm(1), Operand::Imm(2), "never"}, plan::Move{3, 1}}}}}};
+  const Plan plan = DoubleIf(Block{{plan::CheckEqual{Operand::Imm(1), Operand::Imm(2), "never"}, plan::Move{3, 1}}});
   ExecutionContext context(*Prepare(plan), nullptr, kRecordings);
   const Tensor x = F32({1, 2}), yes = Tensor::Scalar<bool>(true), no = Tensor::Scalar<bool>(false);
   EXPECT_THAT(Floats((*context.Run({yes, x}))[0]), ElementsAre(2, 4));

@@ -58,6 +58,21 @@ BodyEmitter::Index BodyEmitter::indexOf(Value value) {
   return {AffineExpr(), values.lookup(value)};
 }
 
+std::pair<Exprs, Values> BodyEmitter::splitIndices(ValueRange operands) {
+  Exprs exprs;
+  Values extra;
+  for (Value operand : operands) {
+    Index index = indexOf(operand);
+    if (!index.expr) {
+      exprs.push_back(getAffineDimExpr(point.dims.size() + extra.size(), e.b.getContext()));
+      extra.push_back(index.value);
+    } else {
+      exprs.push_back(index.expr);
+    }
+  }
+  return {exprs, extra};
+}
+
 Value BodyEmitter::valueOf(Value value) {
   if (Value known = values.lookup(value))
     return known;
@@ -203,18 +218,7 @@ Value BodyEmitter::element(Value tensor, ArrayRef<AffineExpr> coordinate) {
 
 Value BodyEmitter::load(ir::LoadOp op) {
   AffineMap map = op.getMap();
-  // Computed indices become dims after those of the tile.
-  SmallVector<AffineExpr> dims;
-  Values extra;
-  for (Value operand : op.getIndices()) {
-    Index index = indexOf(operand);
-    if (index.expr) {
-      dims.push_back(index.expr);
-    } else {
-      dims.push_back(getAffineDimExpr(point.dims.size() + extra.size(), op.getContext()));
-      extra.push_back(index.value);
-    }
-  }
+  auto [dims, extra] = splitIndices(op.getIndices());
   Exprs coordinate;
   for (AffineExpr result : map.getResults())
     coordinate.push_back(simplify(substitute(result, dims)));
@@ -290,17 +294,7 @@ void BodyEmitter::emit(Operation &op) {
     return;
   }
   if (auto inSet = dyn_cast<ir::InSetOp>(op)) {
-    SmallVector<AffineExpr> dims;
-    Values extra;
-    for (Value operand : inSet.getIndices()) {
-      Index index = indexOf(operand);
-      if (index.expr) {
-        dims.push_back(index.expr);
-      } else {
-        dims.push_back(getAffineDimExpr(point.dims.size() + extra.size(), op.getContext()));
-        extra.push_back(index.value);
-      }
-    }
+    auto [dims, extra] = splitIndices(inSet.getIndices());
     values[inSet.getValue()] = condition(inSet.getSet(), dims, extra);
     return;
   }

@@ -51,6 +51,8 @@ private:
     mlir::Value value;
   };
   Index indexOf(mlir::Value value);
+  /// Indices as expressions: computed ones are dims after those of the tile, with these values.
+  std::pair<Exprs, Values> splitIndices(mlir::ValueRange operands);
   mlir::Value valueOf(mlir::Value value);
   mlir::Value materialize(mlir::AffineExpr expr);
   // The expression in one lane, with lanes beyond the count clamped to the last valid one.

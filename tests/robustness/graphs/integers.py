@@ -1,7 +1,7 @@
 """Ops on integers and truth values: every result must be equal."""
 import numpy as np
 
-from graphs.graph import INTS, TYPES, broadcast_shapes
+from graphs.graph import INTS, TYPES, partner
 
 
 def integer_binary(g):
@@ -26,16 +26,10 @@ def integer_binary(g):
         x = g.node('Mod', [x, g.const(np.array(5, x.dtype))])
         g.node(op, [x, g.const(np.array(2, x.dtype))])
         return
-    for other in reversed(g.values):
-        if other is not x and other.dtype == x.dtype:
-            try:
-                shapes = broadcast_shapes(x.shapes, other.shapes)
-            except ValueError:
-                continue
-            if max(np.prod(s) for s in shapes) > 60000:
-                continue
-            g.node(op, [x, other], shapes=shapes)
-            return
+    found = partner(g, x)
+    if found:
+        g.node(op, [x, found[0]], shapes=found[1])
+        return
     g.node(op, [x, g.const(g.rng.integers(0, 100, [d if x.static(a) else 1 for a, d in enumerate(x.shapes[0])]).astype(x.dtype))])
 
 

@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from graphs.graph import TYPES, Value, broadcast_shapes
+from graphs.graph import TYPES, Value, partner
 
 
 # Float kinds. Ops that jump (Floor, comparisons, casts to integers) apply to exact values only.
@@ -77,17 +77,9 @@ def binary(g):
         if x.elements() > 20000:
             return
     else:
-        for other in reversed(g.values):
-            if other is x or other.dtype != 'float32':
-                continue
-            try:
-                shapes = broadcast_shapes(x.shapes, other.shapes)
-            except ValueError:
-                continue
-            if max(np.prod(s) for s in shapes) > 60000:
-                continue
-            y = other
-            break
+        found = partner(g, x)
+        if found:
+            y, shapes = found
     if y is None:
         return
     if op == 'PRelu':
