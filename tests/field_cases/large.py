@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A model of more than 2 GB whose table has more than 2^31 elements: compiled, cached, packaged, read at far offsets.
+"""A model of more than 4 GiB whose table has more than 2^32 elements: compiled, cached, packaged, read at far offsets.
 
-usage: large.py TCC OUT     writes 2.4 GB (sparse) below OUT, and a package of as much; only where TCC_LARGE_TESTS is set
-Sources: microsoft/onnxruntime#4424 (models over 2 GB), microsoft/onnxruntime#28107 (offsets past 2^31 elements).
+usage: large.py TCC OUT     writes 4.7 GB (sparse) below OUT, and a package of as much; only where TCC_LARGE_TESTS is set
+Sources: microsoft/onnxruntime#4424 (models over 2 GB), microsoft/onnxruntime#28107 (offsets past 2^31 elements). Zip archives of more than 4 GiB need other records.
 """
 import os
 import subprocess
@@ -13,8 +13,8 @@ import onnx
 from field import info, node
 from onnx import TensorProto, helper
 
-ROWS, COLUMNS = 262144, 8960
-FAR = [0, 239674, 239675, 262143]  # 2^31 elements lie within row 239674
+ROWS, COLUMNS = 524288, 8960
+FAR = [0, 239674, 239675, 479349, 524287]  # byte 2^31 lies within row 239674, byte 2^32 within row 479349
 
 
 def element(row, column):
@@ -48,7 +48,7 @@ def main():
     save(folder, "gather_fused", [node("Gather", "table i", "g", axis=0), node("Cast", "g", "f", to=TensorProto.FLOAT), node("Sqrt", "f")],
          {"i": rows}, {"y": np.sqrt(picked.astype(np.float32))})
     # Every element from a row of its own: indices that only vectors of 64-bit offsets reach.
-    mixed = rows[columns % 4].reshape(1, COLUMNS)
+    mixed = rows[columns % 5].reshape(1, COLUMNS)
     save(folder, "gather_elements", [node("GatherElements", "table i", axis=0)], {"i": mixed}, {"y": element(mixed, columns[None])})
     save(folder, "slice", [node("Slice", "table start end")], {"start": np.array([FAR[2], 5]), "end": np.array([FAR[2] + 1, 5 + 64])},
          {"y": element(np.full((1, 64), FAR[2]), columns[None, 5:69])})
