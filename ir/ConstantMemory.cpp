@@ -25,9 +25,8 @@ void ConstantMemory::release(llvm::ArrayRef<mlir::ModuleOp> inUse) const {
   llvm::DenseSet<mlir::DialectResourceBlobManager::BlobEntry *> used;
   for (mlir::ModuleOp module : inUse)
     module->walk([&](mlir::Operation *op) {
-      op->getAttrDictionary().walk([&](mlir::DenseResourceElementsAttr elements) {
-        used.insert(elements.getRawHandle().getResource());
-      });
+      op->getAttrDictionary().walk(
+          [&](mlir::DenseResourceElementsAttr elements) { used.insert(elements.getRawHandle().getResource()); });
     });
   std::lock_guard<std::mutex> lock(mutex);
   for (auto it = resources.begin(), end = resources.end(); it != end; ++it) {

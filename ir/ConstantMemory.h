@@ -1,7 +1,7 @@
 //===- ConstantMemory.h - the memory of large constants ---------*- C++ -*-===//
 //
-// A context keeps each attribute, and with it the elements of each constant there ever was, until its end: a weight that
-// was transposed, then scaled, is there three times. What no module uses any more is freed here, between phases.
+// A context keeps each attribute, and with it the elements of each constant there ever was, until its end: a weight
+// that was transposed, then scaled, is there three times. What no module uses any more is freed here, between phases.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

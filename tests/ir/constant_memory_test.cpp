@@ -1,8 +1,7 @@
 // The elements of constants that no module uses any more are freed; those in use, also deep inside, stay.
-#include "ir/ConstantMemory.h"
-
 #include <gmock/gmock.h>
 
+#include "ir/ConstantMemory.h"
 #include "ir/ElementTypes.h"
 #include "parse.h"
 

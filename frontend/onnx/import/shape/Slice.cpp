@@ -2,6 +2,7 @@
 #include "frontend/onnx/import/Conversions.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 
@@ -50,13 +51,15 @@ public:
     return smaller(*least == x ? b.expr(0) : x, last);
   }
   // Counts a negative index from the end. Huge constants stand for "to the end", whatever the extent, and must not
-  // overflow; huge negative ones are before the first element.
+  // overflow; huge negative ones are before the first element. So do the limits of int32 where the extent varies: the
+  // specification recommends them for axes of unknown extent.
   std::optional<AffineExpr> fromEnd(AffineExpr x) const {
     constexpr int64_t kHuge = int64_t(1) << 60;
     if (std::optional<int64_t> c = ir::getConstant(x)) {
-      if (*c >= kHuge)
+      bool varies = !ir::getConstant(extent);
+      if (*c >= kHuge || (varies && *c == std::numeric_limits<int32_t>::max()))
         return extent;
-      if (*c <= -kHuge)
+      if (*c <= -kHuge || (varies && *c == std::numeric_limits<int32_t>::min()))
         return b.expr(-kHuge);
       return *c < 0 ? extent + *c : b.expr(*c);
     }
