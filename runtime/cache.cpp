@@ -36,8 +36,6 @@ absl::Status MakeFolders(const std::string& path) {
   }
 }
 
-void Touch(const std::string& path) { utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
-
 }  // namespace
 
 std::string ArtifactCache::DefaultFolder() {
@@ -136,9 +134,9 @@ std::shared_ptr<const Package> ArtifactCache::Lookup(const std::string& key) {
   const std::string path = PackagePath(key);
   absl::StatusOr<std::shared_ptr<const Package>> package = Package::Open(path, {constant_store()});
   if (package.ok()) {
-    Touch(path);
+    MarkUsed(path);
     for (int i = 0; i < (*package)->size(); ++i) {
-      if (const std::string file = (*package)->constants_file(i); !file.empty()) Touch(file);
+      if (const std::string file = (*package)->constants_file(i); !file.empty()) MarkUsed(file);
     }
     return *package;
   }

@@ -112,6 +112,7 @@ class ArtifactCache {
   struct Stats {
     int64_t packages = 0, package_bytes = 0;
     int64_t constants = 0, constant_bytes = 0;
+    int64_t records = 0, record_bytes = 0;  // what is remembered of model files, of calls, of measurements
     int64_t max_bytes = 0;
   };
   Stats GetStats() const;
@@ -126,8 +127,9 @@ class ArtifactCache {
   };
   std::vector<EntryInfo> List() const;  // most recently used first
   absl::Status Clear();
-  // Removes least recently used entries until at most `max_bytes` remain (negative: the configured bound), then
-  // constants that nothing refers to and temporaries left by dead processes. Returns the number of entries removed.
+  // Removes least recently used packages and records until at most `max_bytes` remain (negative: the configured bound),
+  // then constants that nothing refers to and temporaries left by dead processes. Returns the number of packages
+  // removed.
   absl::StatusOr<int> CollectGarbage(int64_t max_bytes = -1);
   // Reads everything, removes what is damaged, and returns a line about each.
   absl::StatusOr<std::vector<std::string>> Verify();

@@ -117,7 +117,8 @@ std::optional<std::string> ArtifactCache::RememberedModelHash(const std::string&
 
 std::optional<ArtifactCache::Content> ArtifactCache::RememberedContent(const std::string& path) {
   if (!readable_) return std::nullopt;
-  const Json json = ReadJson(absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json"));
+  const std::string memo = absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json");
+  const Json json = ReadJson(memo);
   JsonReader reader;
   Content content;
   content.hash_ = reader.String(json, "hash");
@@ -134,6 +135,7 @@ std::optional<ArtifactCache::Content> ArtifactCache::RememberedContent(const std
       json["files"][0]["path"] != Absolute(path)) {
     return std::nullopt;
   }
+  if (writable_) MarkUsed(memo);
   return content;
 }
 

@@ -43,6 +43,18 @@ std::vector<File> FilesOf(const std::string& folder, const std::string& suffix) 
   return files;
 }
 
+// Small files that are not packages: what is remembered of model files, of calls, of measurements.
+constexpr const char* kRecordFolders[] = {"/files", "/notes", "/tuning"};
+
+std::vector<File> RecordsOf(const std::string& root) {
+  std::vector<File> records;
+  for (const char* folder : kRecordFolders) {
+    std::vector<File> files = FilesOf(root + folder, ".json");
+    records.insert(records.end(), std::make_move_iterator(files.begin()), std::make_move_iterator(files.end()));
+  }
+  return records;
+}
+
 int64_t TotalBytes(const std::vector<File>& files) {
   int64_t total = 0;
   for (const File& file : files) total += file.bytes;
@@ -71,11 +83,13 @@ ArtifactCache::Stats ArtifactCache::GetStats() const {
   stats.max_bytes = options_.max_bytes;
   if (!readable_) return stats;
   const std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc"),
-                          constants = FilesOf(root_ + "/constants", ".bin");
+                          constants = FilesOf(root_ + "/constants", ".bin"), records = RecordsOf(root_);
   stats.packages = static_cast<int64_t>(packages.size());
   stats.package_bytes = TotalBytes(packages);
   stats.constants = static_cast<int64_t>(constants.size());
   stats.constant_bytes = TotalBytes(constants);
+  stats.records = static_cast<int64_t>(records.size());
+  stats.record_bytes = TotalBytes(records);
   return stats;
 }
 
@@ -110,18 +124,18 @@ std::vector<ArtifactCache::EntryInfo> ArtifactCache::List() const {
 absl::Status ArtifactCache::Clear() {
   if (!readable_) return absl::OkStatus();
   absl::Status status;
-  for (const auto& [folder, suffix] :
-       {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"), std::pair("/files", ".json"),
-        std::pair("/notes", ".json"), std::pair("/tuning", ".json")}) {
+  for (const auto& [folder, suffix] : {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin")}) {
     for (const File& file : FilesOf(root_ + folder, suffix)) status.Update(Remove(file.path));
   }
+  for (const File& file : RecordsOf(root_)) status.Update(Remove(file.path));
   return status;
 }
 
 absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& keep) {
   std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc");
   std::vector<File> constants = FilesOf(root_ + "/constants", ".bin");
-  int64_t total = TotalBytes(packages) + TotalBytes(constants);
+  std::vector<File> records = RecordsOf(root_);
+  int64_t total = TotalBytes(packages) + TotalBytes(constants) + TotalBytes(records);
   if (total <= max_bytes) return 0;
 
   // Who needs which constants: they go with the last package that does.
@@ -141,21 +155,28 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
     total -= file.bytes;
   }
 
+  // Packages and records, whichever was not used for longest. (A record that goes is learnt again.)
   int removed = 0;
-  std::sort(packages.begin(), packages.end(), [](const File& a, const File& b) { return a.used_ns < b.used_ns; });
-  for (const File& package : packages) {
+  std::vector<File> oldest_first = std::move(records);
+  oldest_first.insert(oldest_first.end(), packages.begin(), packages.end());
+  std::sort(oldest_first.begin(), oldest_first.end(),
+            [](const File& a, const File& b) { return a.used_ns < b.used_ns; });
+  for (const File& file : oldest_first) {
     if (total <= max_bytes) break;
-    if (package.name == keep) continue;
-    TCC_RETURN_IF_ERROR(Remove(package.path));
+    const auto needed = needs.find(file.path);
+    if (needed != needs.end() && file.name == keep) continue;
+    TCC_RETURN_IF_ERROR(Remove(file.path));
+    total -= file.bytes;
+    if (needed == needs.end()) continue;
     ++removed;
-    total -= package.bytes;
-    for (const std::string& file : needs[package.path]) {
-      if (--users[file] > 0 || known.count(file) == 0) continue;
+    for (const std::string& constants_file : needed->second) {
+      if (--users[constants_file] > 0 || known.count(constants_file) == 0) continue;
       // Used since: perhaps by a package that is being written.
       struct stat now;
-      if (stat(file.c_str(), &now) != 0 || Nanoseconds(now.st_mtim) != known[file]->used_ns) continue;
-      TCC_RETURN_IF_ERROR(Remove(file));
-      total -= known[file]->bytes;
+      if (stat(constants_file.c_str(), &now) != 0 || Nanoseconds(now.st_mtim) != known[constants_file]->used_ns)
+        continue;
+      TCC_RETURN_IF_ERROR(Remove(constants_file));
+      total -= known[constants_file]->bytes;
     }
   }
   return removed;

@@ -78,7 +78,9 @@ CallNotes ArtifactCache::ReadNotes(const std::string& model_key) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   JsonReader reader;
   CallNotes notes = FromJson(reader, json);
-  return reader.ok() ? notes : CallNotes();
+  if (!reader.ok()) return {};
+  if (writable_) MarkUsed(NotesPath(model_key));
+  return notes;
 }
 
 CallNotes ArtifactCache::UpdateNotes(const std::string& model_key, const std::function<void(CallNotes&)>& change) {

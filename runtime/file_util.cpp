@@ -1,7 +1,9 @@
 #include "runtime/file_util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -125,6 +127,8 @@ bool IsFolder(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
+
+void MarkUsed(const std::string& path) { utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
 
 std::string TemporaryFolder() {
   const char* folder = getenv("TMPDIR");

@@ -90,6 +90,9 @@ bool IsFolder(const std::string& path);
 // $TMPDIR, else /tmp. It need not exist.
 std::string TemporaryFolder();
 
+// Sets the file's times to now: for caches, when it was used last. Nothing happens where that is not allowed.
+void MarkUsed(const std::string& path);
+
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 
 // A status for errno after a failed call on `path`.

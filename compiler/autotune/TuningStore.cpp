@@ -36,7 +36,10 @@ std::optional<TuningRecord> TuningStore::find(const std::string &key) const {
   if (!file.ok())
     return std::nullopt;
   try {
-    return read(Json::parse((*file)->bytes()), key);
+    std::optional<TuningRecord> record = read(Json::parse((*file)->bytes()), key);
+    if (record)
+      MarkUsed(pathOf(key));
+    return record;
   } catch (const Json::exception &) {
     return std::nullopt;
   }

@@ -148,7 +148,7 @@ T WrapMul(T a, T b) {
 
 template <typename T>
 bool IsNanValue(const T& value) {
-  if constexpr (kIsFloat<T>) return value != value;
+  if constexpr (kIsFloat<T>) return value != value;  // NOLINT(misc-redundant-expression): true for NaN
   return false;
 }
 // Maximum and minimum that keep NaN.

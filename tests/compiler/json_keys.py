@@ -2,13 +2,18 @@
 """Every command's --json is one line of JSON whose keys are those that docs/command-line.md lists.
 
 usage: json_keys.py TCC SOURCE_DIR MODEL     (MODEL: y = x + x of two open axes)
+Needs: pip install numpy onnx
 """
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+
+import numpy as np
+import onnx
 
 tcc, source, model = (os.path.abspath(path) for path in sys.argv[1:])
 failures = 0
@@ -88,6 +93,25 @@ with tempfile.TemporaryDirectory() as scratch:
         print('FAILED: explain and the trace disagree on the number of kernels')
     check('explain', model, *shape, required=['graphs', 'kernels'])
     check('verify', model, *shape, required=['agrees', 'max_error', 'where', 'reproducer'])
+    # A folder as the ONNX backend tests have them, with one data set.
+    case = os.path.join(scratch, 'tests', 'double')
+    os.makedirs(os.path.join(case, 'test_data_set_0'))
+    shutil.copy(model, os.path.join(case, 'model.onnx'))
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for name, array in (('input_0', x), ('output_0', x + x)):
+        with open(os.path.join(case, 'test_data_set_0', name + '.pb'), 'wb') as file:
+            file.write(onnx.numpy_helper.from_array(array).SerializeToString())
+    tested = ['tests', 'name', 'outcome', 'reason', 'passed', 'failed', 'skipped']
+    result = check('test', os.path.join(scratch, 'tests'), required=tested)
+    if result and [test['outcome'] for test in result['tests']] != ['PASS'] or (result.get('passed'), result.get('failed')) != (1, 0):
+        failures += 1
+        print(f'FAILED: one test passes: {result}')
+    with open(os.path.join(case, 'test_data_set_0', 'output_0.pb'), 'wb') as file:
+        file.write(onnx.numpy_helper.from_array(x).SerializeToString())
+    result = check('test', os.path.join(scratch, 'tests'), required=tested, code=1)
+    if result.get('failed') != 1:
+        failures += 1
+        print(f'FAILED: one test fails: {result}')
     for command in ('cache stats', 'cache ls', 'cache gc', 'cache verify', 'devices', 'cache clear'):
         check(command)
 print(f'{failures} failures')

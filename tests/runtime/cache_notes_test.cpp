@@ -1,7 +1,10 @@
 // What the cache remembers about how models are called.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/hash.h"
 #include "tests/runtime/cache_test_util.h"
 
 namespace tcc {
@@ -89,6 +92,32 @@ TEST(CacheNotes, DamagedNotesAreNone) {
     EXPECT_EQ(cache->UpdateNotes("model", mark).dynamic, (CallNotes::Axes{{"x", {1}}})) << text;
     EXPECT_EQ(ReadFile(file), good) << text;
   }
+}
+
+// Records of models that nobody asks for go like packages do, and count like them.
+TEST(CacheNotes, AreBounded) {
+  CacheFixture fixture;
+  const auto cache = fixture.Open();
+  const auto file_of = [&](const std::string& model) {
+    return fixture.folder + "/v1/notes/" + Hash128(model) + ".json";
+  };
+  for (int i = 0; i < 6; ++i) {
+    const std::string model = "model" + std::to_string(i);
+    cache->UpdateNotes(model, [](CallNotes& notes) { notes.dynamic["x"].insert(1); });
+    const timespec old[2] = {{1000 + i, 0}, {1000 + i, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, file_of(model).c_str(), old, 0), 0);
+  }
+  const ArtifactCache::Stats stats = cache->GetStats();
+  EXPECT_EQ(stats.records, 6);
+  EXPECT_FALSE(cache->ReadNotes("model0").dynamic.empty());  // used now
+  EXPECT_EQ(*cache->CollectGarbage(stats.record_bytes / 2), 0);
+  EXPECT_EQ(cache->GetStats().records, 3);
+  for (const int kept : {0, 4, 5})
+    EXPECT_FALSE(cache->ReadNotes("model" + std::to_string(kept)).dynamic.empty()) << kept;
+  // A package that needs the room takes it from them.
+  ASSERT_TRUE(fixture.Open(1)->GetOrBuild(kKey, MakePackage("one")).ok());
+  EXPECT_EQ(cache->GetStats().records, 0);
+  EXPECT_EQ(cache->GetStats().packages, 1);
 }
 
 // Each process adds one axis and loses none of the others'.

@@ -43,7 +43,7 @@ struct DynamicSpec {
 struct Options {
   Mode mode = Mode::kDefault;
   std::string target = "cpu";  // "cpu", "cpu:NAME" (an LLVM CPU name), "cuda", "cuda:sm_90a", "cuda-sim"
-  bool fullgraph = false;      // graph breaks are errors
+  bool fullgraph = false;      // graph breaks are errors (an ONNX model has none)
   Precision precision = Precision::kModel;
   Numerics numerics = Numerics::kDefault;
   std::vector<DynamicSpec> dynamic = {};

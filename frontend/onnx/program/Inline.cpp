@@ -327,7 +327,8 @@ private:
       std::string name = attribute.name();
       attribute = *value;
       attribute.set_name(name);
-      if ((substitutedBytes += attribute.ByteSizeLong()) > limits.inlinedBytes)
+      substitutedBytes += attribute.ByteSizeLong();
+      if (substitutedBytes > limits.inlinedBytes)
         return absl::ResourceExhaustedError(
             absl::StrCat("attributes passed to local functions come to more than ", limits.inlinedBytes, " bytes"));
       ++i;

@@ -90,7 +90,8 @@ private:
   }
 
   absl::Status nodes(google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, Scope &scope, int depth) {
-    if ((nodeCount += nodes.size()) > limits.nodes)
+    nodeCount += nodes.size();
+    if (nodeCount > limits.nodes)
       return absl::ResourceExhaustedError(absl::StrCat("the model has more than ", limits.nodes, " nodes"));
     for (::onnx::NodeProto &node : nodes)
       TCC_RETURN_IF_ERROR(WithContext(describe(node), this->node(node, scope, depth)));
@@ -130,7 +131,7 @@ private:
       attribute.set_type(typeByValue(attribute));
     if (attribute.type() == Proto::UNDEFINED)
       return absl::InvalidArgumentError(absl::StrCat("attribute '", attribute.name(), "' has no type"));
-    auto context = [&](absl::Status status) {
+    auto context = [&](const absl::Status &status) {
       return WithContext(absl::StrCat("attribute '", attribute.name(), "'"), status);
     };
     if (attribute.has_t())

@@ -66,8 +66,9 @@ Results DeformConv(const Call& call) {
                 for (int64_t t = 0; t < taps; ++t) {
                   const double* shift =
                       offset.data_as<double>() + ((n * offset_groups + og) * taps + t) * 2 * area + at;
-                  const double row = static_cast<double>(i0 + t / kw * dilations[0]) + shift[0];
-                  const double column = static_cast<double>(j0 + t % kw * dilations[1]) + shift[area];
+                  const int64_t tap_row = i0 + t / kw * dilations[0], tap_column = j0 + t % kw * dilations[1];
+                  const double row = static_cast<double>(tap_row) + shift[0],
+                               column = static_cast<double>(tap_column) + shift[area];
                   double value = SampleAt(plane, row, column, height, width);
                   if (mask.valid()) value *= mask.data_as<double>()[((n * offset_groups + og) * taps + t) * area + at];
                   panel[(d * taps + t) * kPanel + c] = value;

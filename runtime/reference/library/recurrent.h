@@ -54,7 +54,9 @@ double Dot(const T* a, const double* b, int64_t n) {
 template <typename T, typename Cell>
 Results RunRecurrent(Recurrent& net, Cell cell) {
   const int64_t hidden = net.hidden, width = net.gates * hidden;
-  const auto zeros = [&](Dims first, Dims last) { return Zeros(DTypeOf<T>(), net.batch_first ? last : first); };
+  const auto zeros = [&](const Dims& first, const Dims& last) {
+    return Zeros(DTypeOf<T>(), net.batch_first ? last : first);
+  };
   TCC_ASSIGN_OR_RETURN(
       Tensor y, zeros({net.steps, net.directions, net.batch, hidden}, {net.batch, net.steps, net.directions, hidden}));
   TCC_ASSIGN_OR_RETURN(Tensor y_h, zeros({net.directions, net.batch, hidden}, {net.batch, net.directions, hidden}));
