@@ -43,6 +43,9 @@ struct KernelCode {
   /// Result position -> input position that it may overwrite in place (same extents, read at the same index it is
   /// written).
   llvm::SmallVector<std::pair<int32_t, int32_t>> inPlace;
+  /// Launch position -> result position: the launch does nothing but copy an input that the result may take the place
+  /// of (see inPlace): not needed where it does.
+  llvm::SmallVector<std::pair<int32_t, int32_t>> copies;
   std::string schedule; ///< name of the schedule, for explain ("pointwise", "gemm", ...)
   /// What it chose, for logs: "6x32 tiles, 2 of them an item". One entry a launch at most.
   llvm::SmallVector<std::string> choices;

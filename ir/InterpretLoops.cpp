@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "ir/ElementTypes.h"
 #include "ir/Extents.h"
-#include "ir/InterpretScalars.h"
 #include "ir/OpAttributes.h"
 #include "mlir/IR/IntegerSet.h"
 #include "runtime/dispatch.h"
@@ -16,10 +15,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace tcc::ir {
-
-namespace {
-
-using Symbol = llvm::function_ref<std::optional<int64_t>(unsigned)>;
 
 Scalar loadElement(const Tensor &tensor, mlir::Type type, int64_t flat) {
   DType dtype = getDType(type);
@@ -37,6 +32,10 @@ void storeElement(const Tensor &tensor, mlir::Type type, int64_t flat, Scalar va
   else
     StoreInt(tensor.data(), getDType(type), flat, value.integer);
 }
+
+namespace {
+
+using Symbol = llvm::function_ref<std::optional<int64_t>(unsigned)>;
 
 /// The value before the first combination.
 Scalar identityOf(ReduceKind kind, mlir::Type type) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/Dialect.h"
+#include "ir/InterpretScalars.h"
 #include "runtime/tensor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -15,5 +16,14 @@ namespace tcc::ir {
 absl::StatusOr<std::vector<Tensor>> interpretLoops(LoopsOp loops,
                                                    llvm::function_ref<absl::StatusOr<Tensor>(mlir::Value)> tensor,
                                                    llvm::function_ref<std::optional<int64_t>(unsigned)> symbol);
+
+/// Runs a tcc.scatter, likewise. An element outside of what is scattered into is an OutOfRange error.
+absl::StatusOr<std::vector<Tensor>> interpretScatter(ScatterOp scatter,
+                                                     llvm::function_ref<absl::StatusOr<Tensor>(mlir::Value)> tensor,
+                                                     llvm::function_ref<std::optional<int64_t>(unsigned)> symbol);
+
+/// Elements of contiguous tensors; the type is the element's.
+Scalar loadElement(const Tensor &tensor, mlir::Type type, int64_t flat);
+void storeElement(const Tensor &tensor, mlir::Type type, int64_t flat, Scalar value);
 
 } // namespace tcc::ir

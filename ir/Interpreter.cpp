@@ -165,6 +165,9 @@ private:
     if (auto loops = llvm::dyn_cast<LoopsOp>(op))
       return interpretLoops(
           loops, [&](Value value) { return tensorOf(value); }, [&](unsigned p) { return symbolValue(p); });
+    if (auto scatter = llvm::dyn_cast<ScatterOp>(op))
+      return interpretScatter(
+          scatter, [&](Value value) { return tensorOf(value); }, [&](unsigned p) { return symbolValue(p); });
     if (!llvm::isa<TCCDialect>(op->getDialect()))
       return absl::UnimplementedError("the interpreter runs ops of the tcc dialect only");
     TCC_ASSIGN_OR_RETURN(std::vector<Tensor> operands, valuesOf(op->getOperands()));

@@ -47,9 +47,9 @@ LogicalResult KernelOp::verify() {
                            << "a sign";
   unsigned templates = 0;
   for (mlir::Operation &op : block)
-    templates += llvm::isa<MatmulOp, ConvOp, ConvTransposeOp, AttentionOp>(op);
+    templates += llvm::isa<MatmulOp, ConvOp, ConvTransposeOp, AttentionOp, ScatterOp>(op);
   if (templates > 1)
-    return emitOpError("the body may hold at most one matmul, conv, conv_transpose or attention");
+    return emitOpError("the body may hold at most one matmul, conv, conv_transpose, attention or scatter");
   return success();
 }
 
@@ -96,6 +96,30 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "fills with " << getFill().getType() << " where the tensor holds " << element;
   if (getFill() && !getMask())
     return emitOpError("a fill without a mask is never used");
+  return success();
+}
+
+LogicalResult ScatterOp::verify() {
+  auto updates = tensorType(getUpdates());
+  mlir::Type element = tensorType(getInto()).getElementType();
+  if (updates.getElementType() != element)
+    return emitOpError() << "updates elements of " << element << " with " << updates.getElementType();
+  bool isFloat = llvm::isa<mlir::FloatType>(element);
+  if (!isFloat && !element.isSignlessInteger())
+    return emitOpError() << "has no form for elements of " << element;
+  if (getIsUnsigned() && isFloat)
+    return emitOpError("compares floats as unsigned");
+  for (mlir::Value position : getPositions())
+    if (!tensorType(position).getElementType().isInteger(64) ||
+        ir::getExtents(position.getType()) != ir::getExtents(updates))
+      return emitOpError("needs positions of type i64, with the extents of the updates");
+  unsigned dims = updates.getRank() + getPositions().size();
+  if (getMap().getNumDims() != dims)
+    return emitOpError("the map needs one dimension for each axis of the updates and for each tensor of positions");
+  if (static_cast<int64_t>(getMap().getNumResults()) != rankOf(getInto()))
+    return emitOpError("the map needs one result for each axis of what is scattered into");
+  if (getMask() && getMask()->getNumDims() != dims)
+    return emitOpError("the mask needs the dimensions of the map");
   return success();
 }
 

@@ -11,9 +11,9 @@ def TCC_IntegerSetAttr : Attr<CPred<"::llvm::isa<::mlir::IntegerSetAttr>($_self)
 }
 
 def TCC_KernelOp : TCC_Op<"kernel", [Pure, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "what becomes one generated kernel: loops, and at most one template op (matmul, conv, attention)";
+  let summary = "what becomes one generated kernel: loops, and at most one template op (matmul, conv, attention) or scatter";
   let description = [{
-    Block arguments are the operands, inside with signless element types. The body holds `tcc.loops` and template ops on tensors; intermediate
+    Block arguments are the operands, inside with signless element types. The body holds `tcc.loops`, `tcc.scatter` and template ops on tensors; intermediate
     tensors never reach memory unless the schedule says so. Symbols are those of the enclosing function. `sources` lists
     the level-1 ops it came from (for names, profiles and explain).
   }];
@@ -60,6 +60,29 @@ def TCC_LoadOp : TCC_Op<"load", [Pure, AttrSizedOperandSegments]> {
   let results = (outs AnyType:$value);
   let hasVerifier = 1;
   let assemblyFormat = "$tensor `[` $map `]` `(` $indices `)` (`mask` $mask^)? (`fill` $fill^ `:` type($fill))? attr-dict `:` type($tensor) `->` type($value)";
+}
+def TCC_ScatterOp : TCC_Op<"scatter", [Pure, AllTypesMatch<["into", "y"]>]> {
+  let summary = "`into`, where elements at computed positions are combined with updates, one after the other";
+  let description = [{
+    Runs through the points of `updates` in row-major order. `map` takes as dimensions the point and then, from each tensor of
+    `positions` (i64, of the extents of `updates`), its element at the point; as symbols the function's; it has one result per axis of
+    `into`: the element that becomes `kind(element, update)`. With `mask` (over the same dimensions and symbols) points outside of the set
+    do nothing. Positions are in range: who makes them clamps and reports (tcc.bounds_check). Where results of `map` are dimensions of the point as they are,
+    points that differ there never meet: schedules run those at once, all others in their order, so that an element with several updates
+    takes them in that order. `unsigned`: max and min compare integers so. Of bool, add and max are or, mul and min are and.
+
+    Example: rows of updates added into the rows of %y that %k names.
+    ```mlir
+    %z = tcc.scatter #tcc.scatter_kind<add> %u at[affine_map<(d0, d1, d2) -> (d2, d1)>] (%k) into %y
+        : tensor<8x64xf32> at(tensor<8x64xi64>) into tensor<100x64xf32>
+    ```
+  }];
+  let arguments = (ins TCC_ScatterKind:$kind, UnitAttr:$is_unsigned, TCC_Tensor:$updates, TCC_Tensor:$into, Variadic<TCC_Tensor>:$positions,
+                       AffineMapAttr:$map, OptionalAttr<TCC_IntegerSetAttr>:$mask);
+  let results = (outs TCC_Tensor:$y);
+  let hasVerifier = 1;
+  let assemblyFormat = "$kind (`unsigned` $is_unsigned^)? $updates `at` `[` $map `]` `(` $positions `)` (`mask` $mask^)? `into` $into attr-dict "
+                       "`:` type($updates) `at` `(` type($positions) `)` `into` type($into)";
 }
 def TCC_BoundsCheckOp : TCC_Op<"bounds_check", [MemoryEffects<[MemWrite]>]> {
   let summary = "a data-dependent index made safe: negative ones count from the end, what is then outside [0, extent) is reported";

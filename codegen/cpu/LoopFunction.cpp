@@ -48,6 +48,8 @@ LoopFunction::LoopFunction(const LoopGroup &group, KernelTensors &tensors, Backe
   for (ir::LoopsOp op : group.loops) {
     nests.push_back(LoopNest::analyze(op, [&](Value tensor) { return scratch.count(tensor) ? group.prefix : 0; }));
     LoopNest &nest = nests.back();
+    if (group.scatter)
+      addTarget(nest);
     for (ir::LoadOp load : nest.loads())
       if (auto it = tensors.buffer.find(load.getTensor()); it != tensors.buffer.end())
         used.insert({load.getTensor(), it->second});
@@ -267,7 +269,9 @@ void LoopFunction::storeResult(BodyEmitter &body, const LoopNest &nest, unsigned
 }
 
 LogicalResult LoopFunction::emit(llvm::StringRef name, KernelCode &code) {
-  if (nests.size() == 1)
+  if (group.scatter)
+    emitScatter(name, code);
+  else if (nests.size() == 1)
     emitSingle(name, code);
   else
     emitRows(name, code);

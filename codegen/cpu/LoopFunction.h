@@ -53,6 +53,19 @@ private:
   void emitSplit(llvm::StringRef name, KernelCode &code, const NestPlan &plan, const Items &items);
   void emitRows(llvm::StringRef name, KernelCode &code);
   void planScratch();
+  // Scatters (ScatterFunction.cpp).
+  void addTarget(LoopNest &nest);
+  bool dependsOn(const LoopNest &nest, mlir::Value value, unsigned dim);
+  bool dependsOn(const LoopNest &nest, mlir::AffineExpr expr, unsigned dim);
+  struct ScatterItems {
+    NestPlan plan;
+    llvm::SmallVector<unsigned> outer; ///< dimensions, one index of each in an item
+    int blockDim = -1;                 ///< dimension of which an item has `block` indices
+    int64_t block = 0;
+  };
+  ScatterItems cutScatter(const LoopNest &nest);
+  void emitScatter(llvm::StringRef name, KernelCode &code);
+  void emitUpdate(const LoopNest &nest, const Point &point, mlir::ValueRange results);
 
   const LoopGroup &group;
   KernelTensors &tensors;

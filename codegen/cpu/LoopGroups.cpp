@@ -69,10 +69,18 @@ bool isWorthwhile(llvm::ArrayRef<ir::LoopsOp> loops, unsigned prefix, const CpuD
 
 } // namespace
 
+ir::ScatterOp scatterOf(ir::LoopsOp op) {
+  return op->use_empty() ? ir::ScatterOp() : llvm::dyn_cast<ir::ScatterOp>(*op->user_begin());
+}
+
 llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const CpuDescription &cpu) {
   llvm::SmallVector<LoopGroup> groups;
   for (auto op : kernel.getBody().front().getOps<ir::LoopsOp>()) {
-    if (!groups.empty()) {
+    if (auto scatter = scatterOf(op); scatter && scatter.getInto() != op.getResult(0)) {
+      groups.push_back({{op}, 0, scatter});
+      continue;
+    }
+    if (!groups.empty() && !groups.back().scatter) {
       llvm::SmallVector<ir::LoopsOp> together = groups.back().loops;
       together.push_back(op);
       unsigned prefix = sharedPrefix(together);

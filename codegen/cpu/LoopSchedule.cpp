@@ -19,6 +19,46 @@ bool isSupported(Type element) {
   return integer && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
 }
 
+// Whether its operands are made by loops of their own: one nest makes what is scattered into, where the result will be,
+// another the updates and their positions.
+bool isScheduled(ir::ScatterOp scatter) {
+  auto into = scatter.getInto().getDefiningOp<ir::LoopsOp>(),
+       points = scatter.getUpdates().getDefiningOp<ir::LoopsOp>();
+  return into && points && into != points && into.getNumResults() == 1 && into->hasOneUse() &&
+         points.getNumReductions() == 0 &&
+         llvm::all_of(points->getUsers(), [&](Operation *user) { return user == scatter; }) &&
+         llvm::all_of(scatter.getPositions(), [&](Value position) { return position.getDefiningOp() == points; });
+}
+
+// The buffers of what is scattered into: the result's, which is a temporary where the kernel does not give it back.
+void placeScatters(ir::KernelOp kernel, KernelTensors &tensors, KernelCode &code, int32_t &next) {
+  for (auto scatter : kernel.getBody().front().getOps<ir::ScatterOp>()) {
+    auto [place, isNew] = tensors.buffer.try_emplace(scatter.getY(), next);
+    int32_t position = place->second;
+    if (isNew) {
+      ++next;
+      auto type = llvm::cast<RankedTensorType>(scatter.getType());
+      int64_t bytes = storageType(type.getElementType()).getIntOrFloatBitWidth() / 8;
+      code.temporaryBytes.push_back(ir::simplifyExtent(ir::product(kernel.getContext(), ir::getExtents(type)) * bytes));
+    }
+    tensors.buffer[scatter.getInto()] = position;
+  }
+}
+
+// Whether the nest's result takes over an input that nothing else in the kernel reads.
+bool ownsInputs(ir::LoopsOp loops) {
+  return llvm::all_of(loops.getBody().front().getOps<ir::LoadOp>(), [&](ir::LoadOp load) {
+    return llvm::all_of(load.getTensor().getUsers(),
+                        [&](Operation *user) { return user->getParentOp() == loops.getOperation(); });
+  });
+}
+
+// Whether the nest yields one tensor as it is.
+bool isCopy(ir::LoopsOp loops) {
+  Block &body = loops.getBody().front();
+  return loops.getNumResults() == 1 && llvm::hasNItems(body, 2) && llvm::isa<ir::LoadOp>(body.front());
+}
+
 } // namespace
 
 bool isLoopKernel(ir::KernelOp kernel, std::string *why) {
@@ -32,6 +72,11 @@ bool isLoopKernel(ir::KernelOp kernel, std::string *why) {
     if (!isSupported(elementsOf(argument.getType())))
       return no("no loops over this element type");
   for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (auto scatter = llvm::dyn_cast<ir::ScatterOp>(op)) {
+      if (!isScheduled(scatter))
+        return no("a scatter reads what other loops read too");
+      continue;
+    }
     auto loops = llvm::dyn_cast<ir::LoopsOp>(op);
     if (!loops)
       return no("holds " + op.getName().getStringRef() + ", for which there is no loop");
@@ -52,7 +97,7 @@ bool isLoopKernel(ir::KernelOp kernel, std::string *why) {
     }
   }
   for (Value value : kernel.getBody().front().getTerminator()->getOperands())
-    if (!value.getDefiningOp<ir::LoopsOp>())
+    if (!llvm::isa_and_nonnull<ir::LoopsOp, ir::ScatterOp>(value.getDefiningOp()))
       return no("gives back an input as it is");
   return true;
 }
@@ -88,6 +133,7 @@ FailureOr<KernelCode> scheduleLoopKernel(ir::KernelOp kernel, Backend &backend, 
         code.temporaryBytes.push_back(
             ir::simplifyExtent(ir::product(kernel.getContext(), ir::getExtents(type)) * bytes));
       }
+  placeScatters(kernel, tensors, code, next);
   tensors.nextTemporary = next;
 
   std::string name;
@@ -97,12 +143,18 @@ FailureOr<KernelCode> scheduleLoopKernel(ir::KernelOp kernel, Backend &backend, 
   for (LoopGroup &group : groups) {
     LoopFunction function(group, tensors, backend, strict);
     // A result may take the place of an input only where nothing else could still want it.
-    if (groups.size() == 1)
+    bool isInto = group.loops.size() == 1 && !group.scatter && scatterOf(group.loops[0]);
+    size_t before = code.inPlace.size();
+    if (groups.size() == 1 || (isInto && ownsInputs(group.loops[0])))
       function.findInPlace(numInputs, code.inPlace);
+    if (isInto && isCopy(group.loops[0]) && code.inPlace.size() > before)
+      code.copies.push_back({static_cast<int32_t>(code.launches.size()), code.inPlace.back().first});
     if (failed(function.emit(name, code)))
       return failure();
   }
-  if (single)
+  if (!kernel.getBody().front().getOps<ir::ScatterOp>().empty())
+    code.schedule = "scatter";
+  else if (single)
     code.schedule = groups[0].loops[0].getNumReductions() ? "reduction" : "pointwise";
   else
     code.schedule = groups.size() == 1 ? "rows" : "loops";

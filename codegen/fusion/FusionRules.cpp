@@ -86,6 +86,11 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
       countOps(producer) + countOps(consumer) > maxOps)
     return no("together they have too many inputs or operations");
 
+  if (getScatter(producer))
+    return no("what is scattered into is complete only at the end");
+  if (getScatter(consumer) && (producerTemplate || producerReduces))
+    return no("only what is pointwise can be read by a scatter in its kernel");
+
   // Operands of a template: only what moves elements, into contractions that read their operands through a view.
   if (consumerTemplate && !readsOnlyByLoads(producer, consumer)) {
     bool reads = isa<ir::MatmulOp, ir::AttentionOp>(getTemplate(consumer));
@@ -259,6 +264,9 @@ bool FusionRules::accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelO
     }
     if (after > 1)
       return refuse("there would be several loops after the contraction");
+  } else if (getScatter(merged)) {
+    if (getLoops(merged).size() > getLoops(consumer).size())
+      return refuse("it does not go into the loops that read it");
   } else if (hasReduction(merged)) {
     if (!areRowsAligned(merged))
       return refuse("they go over different rows");

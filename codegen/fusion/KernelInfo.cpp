@@ -30,6 +30,11 @@ llvm::SmallVector<ir::LoopsOp> getLoops(ir::KernelOp kernel) {
   return {range.begin(), range.end()};
 }
 
+ir::ScatterOp getScatter(ir::KernelOp kernel) {
+  auto range = kernel.getBody().front().getOps<ir::ScatterOp>();
+  return range.empty() ? ir::ScatterOp() : *range.begin();
+}
+
 bool hasReduction(ir::KernelOp kernel) {
   return llvm::any_of(getLoops(kernel), [](ir::LoopsOp loops) { return loops.getNumReductions() > 0; });
 }

@@ -11,6 +11,8 @@ std::string nameOf(ir::KernelOp kernel);
 
 /// The one template op of a kernel, or null.
 mlir::Operation *getTemplate(ir::KernelOp kernel);
+/// The one tcc.scatter of a kernel, or null.
+ir::ScatterOp getScatter(ir::KernelOp kernel);
 bool hasReduction(ir::KernelOp kernel);
 /// All loop nests, in order.
 llvm::SmallVector<ir::LoopsOp> getLoops(ir::KernelOp kernel);

@@ -4,10 +4,7 @@
 using namespace mlir;
 
 namespace tcc::codegen {
-namespace {
 
-/// An integer scalar as an index into an axis of `extent` elements: negative ones count from the end, out of range is
-/// reported.
 Value checkedIndex(Nest &nest, Value scalar, Type elementType, AffineExpr extent) {
   Value index = elementType.isUnsignedInteger()
                     ? nest.b.create<arith::IndexCastUIOp>(nest.loc, nest.b.getIndexType(), scalar).getResult()
@@ -17,11 +14,12 @@ Value checkedIndex(Nest &nest, Value scalar, Type elementType, AffineExpr extent
                                           /*when=*/Value());
 }
 
-/// Nothing can be loaded where an axis may have no elements: the mask of such loads.
 void maskEmpty(Operation *op, AffineExpr extent, ir::Exprs &mask) {
   if (ir::getRange(extent, ir::getSymbols(op)).first == 0)
     mask.push_back(extent - 1);
 }
+
+namespace {
 
 /// Loop `dim` of `count` iterations as an index into an axis of `extent` elements: checked where only the run can tell
 /// whether there are as many.

@@ -27,6 +27,8 @@ LoweredValues lowerOp(Operation *op, KernelBuilder &kernel) {
       .Case<ir::GatherOp>([&](auto o) { return lowerGather(o, kernel); })
       .Case<ir::GatherElementsOp>([&](auto o) { return lowerGatherElements(o, kernel); })
       .Case<ir::GatherNdOp>([&](auto o) { return lowerGatherNd(o, kernel); })
+      .Case<ir::ScatterElementsOp>([&](auto o) { return lowerScatterElements(o, kernel); })
+      .Case<ir::ScatterNdOp>([&](auto o) { return lowerScatterNd(o, kernel); })
       .Case<ir::ReduceOp>([&](auto o) { return lowerReduce(o, kernel); })
       .Case<ir::ArgReduceOp>([&](auto o) { return lowerArgReduce(o, kernel); })
       .Case<ir::SoftmaxOp, ir::LogSoftmaxOp>([&](auto o) { return lowerSoftmax(o, kernel); })

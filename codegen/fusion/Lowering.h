@@ -20,6 +20,8 @@ LoweredValues lowerIota(ir::IotaOp op, KernelBuilder &kernel);
 LoweredValues lowerGather(ir::GatherOp op, KernelBuilder &kernel);
 LoweredValues lowerGatherElements(ir::GatherElementsOp op, KernelBuilder &kernel);
 LoweredValues lowerGatherNd(ir::GatherNdOp op, KernelBuilder &kernel);
+LoweredValues lowerScatterElements(ir::ScatterElementsOp op, KernelBuilder &kernel);
+LoweredValues lowerScatterNd(ir::ScatterNdOp op, KernelBuilder &kernel);
 LoweredValues lowerReduce(ir::ReduceOp op, KernelBuilder &kernel);
 LoweredValues lowerArgReduce(ir::ArgReduceOp op, KernelBuilder &kernel);
 LoweredValues lowerSoftmax(mlir::Operation *op, KernelBuilder &kernel);
@@ -41,6 +43,12 @@ inline mlir::Type elementOf(mlir::Value tensor) {
 }
 /// Result values as lowerings return them.
 inline LoweredValues lowered(mlir::Value value) { return llvm::SmallVector<mlir::Value>{value}; }
+
+/// An integer scalar as an index into an axis of `extent` elements: negative ones count from the end, out of range is
+/// reported.
+mlir::Value checkedIndex(Nest &nest, mlir::Value scalar, mlir::Type elementType, mlir::AffineExpr extent);
+/// Nothing can be read or written where an axis may have no elements: the mask of such accesses.
+void maskEmpty(mlir::Operation *op, mlir::AffineExpr extent, ir::Exprs &mask);
 
 /// Indices of a tensor with extents `from` at the place that `index` has in row-major order over extents `to`. Runs of
 /// axes with equal products are matched, so that most reshapes need no division.

@@ -32,6 +32,11 @@ struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
           return failure();
         continue;
       }
+      if (auto scatter = dyn_cast<ir::ScatterOp>(op)) {
+        if (failed(verifyScatter(scatter)))
+          return failure();
+        continue;
+      }
       if (!isa<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp, ir::AttentionOp>(op))
         return op.emitError("is neither tcc.loops nor a template op: it cannot be in a kernel");
       if (++templates > 1)
@@ -43,6 +48,21 @@ struct VerifyKernels : impl::VerifyKernelsPassBase<VerifyKernels> {
         return kernel.emitError("the body sees elements of type ")
                << element << ": they must be signless and of a type that kernels compute on";
     }
+    return success();
+  }
+
+  /// What is scattered into and the updates with their positions are made by nests of their own, for nothing else.
+  LogicalResult verifyScatter(ir::ScatterOp scatter) {
+    auto into = scatter.getInto().getDefiningOp<ir::LoopsOp>(),
+         points = scatter.getUpdates().getDefiningOp<ir::LoopsOp>();
+    if (!into || into.getNumResults() != 1 || !into->hasOneUse())
+      return scatter.emitError("scatters into what is not the only result of loops that nothing else reads");
+    if (!points || points == into || points.getNumReductions() != 0 ||
+        llvm::any_of(points->getUsers(), [&](Operation *user) { return user != scatter; }))
+      return scatter.emitError("has updates that are not made by loops without reductions that nothing else reads");
+    for (Value position : scatter.getPositions())
+      if (position.getDefiningOp() != points)
+        return scatter.emitError("has positions that the loops of its updates do not make");
     return success();
   }
 

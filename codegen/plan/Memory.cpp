@@ -243,8 +243,11 @@ AffineExpr bytesOfRoot(ArrayRef<ValueInfo> values, ValueId value) {
   return values[value].whole ? values[value].bytes : AffineExpr();
 }
 
+using Launches = llvm::SmallPtrSet<const plan::Launch *, 4>;
+
+/// `needless` gets the launches that have nothing left to do.
 void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
-                  DenseMap<ValueId, Instruction *> &allocations) {
+                  DenseMap<ValueId, Instruction *> &allocations, Launches &needless) {
   DenseMap<ValueId, FirstLaunch> launches;
   int32_t position = 0;
   findLaunches(plan.body, position, launches);
@@ -267,7 +270,21 @@ void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
     classes.join(candidate.source, candidate.result);
     allocations.erase(candidate.result);
     *instruction = view;
+    if (candidate.onlyCopies)
+      needless.insert(first.launch);
   }
+}
+
+void eraseLaunches(Block &block, const Launches &needless) {
+  std::vector<Instruction> kept;
+  for (Instruction &instruction : block.instructions) {
+    if (std::vector<Block> *nested = nestedBlocks(instruction))
+      for (Block &inner : *nested)
+        eraseLaunches(inner, needless);
+    if (const auto *launch = std::get_if<plan::Launch>(&instruction); !launch || !needless.contains(launch))
+      kept.push_back(std::move(instruction));
+  }
+  block.instructions = std::move(kept);
 }
 
 } // namespace
@@ -283,8 +300,9 @@ void assignMemory(Plan &plan, const MemoryRequest &request) {
     }
   });
 
+  Launches needless;
   if (request.options.inPlace)
-    reuseInPlace(plan, request, classes, allocations);
+    reuseInPlace(plan, request, classes, allocations, needless);
 
   std::vector<Request> fixed, dynamic;
   forEachInstruction(plan.body, [&](Instruction &instruction) {
@@ -321,6 +339,8 @@ void assignMemory(Plan &plan, const MemoryRequest &request) {
   for (DynamicSlot &slot : slots)
     plan.slot_bytes.push_back(request.emitAtStart(ir::simplifyExtent(slot.bytes + kSlack)));
 
+  if (!needless.empty())
+    eraseLaunches(plan.body, needless);
   Releaser(plan, values).run(plan.body);
 }
 

@@ -34,6 +34,8 @@ struct ValueInfo {
 struct InPlaceCandidate {
   ValueId result;
   ValueId source;
+  /// The launch only copies `source` to `result`: it goes where they share memory.
+  bool onlyCopies = false;
 };
 
 struct MemoryOptions {

@@ -98,7 +98,8 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
   }
   for (auto [to, from] : code->inPlace)
     if (buffers[from] != kNoValue)
-      inPlace.push_back({buffers[numInputs + to], buffers[from]});
+      inPlace.push_back({buffers[numInputs + to], buffers[from],
+                         llvm::any_of(code->copies, [&](auto &copy) { return copy.second == to; })});
 
   std::string name = kernelName(op);
   for (const LaunchSpec &spec : code->launches) {

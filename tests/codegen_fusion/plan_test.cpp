@@ -30,11 +30,13 @@ class FakeTarget : public Target {
     launch.items = ir::getExtents(kernel.getResult(0).getType()).front();
     code.launches.push_back(launch);
     if (inPlace) code.inPlace.push_back({0, 0});
+    if (copies) code.copies.push_back({0, 0});
     code.schedule = "fake";
     return code;
   }
   llvm::Expected<std::string> finish() override { return std::string("code"); }
   bool inPlace = false;
+  bool copies = false;  // that is all a launch does
   int count = 0;
 };
 
@@ -338,6 +340,30 @@ TEST_F(PlanTest, InPlaceTakesOverMemoryOnlyAtTheLastUse) {
   auto views = all<plan::View>(result->plan.body);
   ASSERT_EQ(views.size(), 1u);
   EXPECT_EQ(views[0].result, result->plan.outputs[0]);
+}
+
+TEST_F(PlanTest, ALaunchThatOnlyCopiesGoesWithTheCopy) {
+  FakeTarget target;
+  target.inPlace = target.copies = true;
+  std::string text = R"(
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %a = tcc.kernel(%x) ["a"] : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%p: tensor<8xf32>):
+        tcc.yield %p : tensor<8xf32>
+      }
+      %b = tcc.kernel(%a) ["b"] : (tensor<8xf32>) -> tensor<8xf32> {
+      ^bb0(%p: tensor<8xf32>):
+        tcc.yield %p : tensor<8xf32>
+      }
+      return %b : tensor<8xf32>
+    })";
+  auto result = build(text, &target);
+  ASSERT_TRUE(succeeded(result)) << errors;
+  // The input is not overwritten: the first copy stays.
+  auto launches = all<plan::Launch>(result->plan.body);
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_EQ(launches[0].name, "a");
+  EXPECT_EQ(all<plan::View>(result->plan.body).size(), 1u);
 }
 
 TEST_F(PlanTest, AKernelWithoutATargetIsAnError) {

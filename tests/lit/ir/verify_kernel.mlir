@@ -23,7 +23,7 @@ func.func @yielded(%x: tensor<2xf32>) {
 // -----
 
 func.func @two_templates(%x: tensor<2x2xf32>) {
-  // expected-error @+1 {{the body may hold at most one matmul, conv, conv_transpose or attention}}
+  // expected-error @+1 {{the body may hold at most one matmul, conv, conv_transpose, attention or scatter}}
   %y = tcc.kernel(%x) ["k"] : (tensor<2x2xf32>) -> tensor<2x2xf32> {
   ^bb0(%a: tensor<2x2xf32>):
     %b = tcc.matmul %a, %a : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>

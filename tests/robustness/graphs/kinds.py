@@ -8,9 +8,10 @@ from graphs.graph import INTS, Graph
 from graphs.integers import integer_binary, integer_cast, integer_compare, integer_reduce, integer_unary
 from graphs.movement import (arg, concat, cumsum, expand, flatten, gather, pad, reshape, resize, shape_of, slice_, space, split,
                              squeeze, transpose)
+from graphs.scatter import scatter_elements, scatter_nd
 from graphs.pointwise import binary, jump, unary
 
-MOVE = [transpose, reshape, flatten, squeeze, slice_, concat, split, pad, expand, gather]
+MOVE = [transpose, reshape, flatten, squeeze, slice_, concat, split, pad, expand, gather, scatter_nd, scatter_elements]
 FLOAT = [unary] * 4 + [binary] * 5 + [reduce, matmul, conv] * 2 + [
     jump, softmax, layer_norm, manual_norm, batch_norm, instance_norm, self_product, conv_transpose, pool, space, resize, cumsum,
     arg, shape_of] + MOVE
