@@ -1,8 +1,10 @@
-// Compiles kernels for the CPU, runs their launches in random pieces, and compares with the interpreter.
+// Compiles kernels for the CPU, runs their launches in random pieces in random order, and compares with the
+// interpreter.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -122,11 +124,13 @@ class KernelRunner {
       for (unsigned symbol : launch.symbols) scalars.push_back(symbols[symbol]);
       int64_t items = evaluate(launch.items), scratch = launch.scratchBytes ? evaluate(launch.scratchBytes) : 0;
       EXPECT_GE(launch.grain, 1);
-      for (int64_t begin = 0; begin < items;) {
-        int64_t end = std::min<int64_t>(items, begin + 1 + random() % std::max<int64_t>(items / 2, 1));
+      // In any order: work items must not depend on one another.
+      std::vector<std::pair<int64_t, int64_t>> pieces;
+      for (int64_t begin = 0; begin < items; begin = pieces.back().second)
+        pieces.push_back({begin, std::min<int64_t>(items, begin + 1 + random() % std::max<int64_t>(items / 2, 1))});
+      std::shuffle(pieces.begin(), pieces.end(), random);
+      for (auto [begin, end] : pieces)
         result.error |= loaded.call(launch.function, arguments, scalars, begin, end, scratch);
-        begin = end;
-      }
     }
     result.code = *code;
     return result;
