@@ -8,6 +8,8 @@ namespace tcc::codegen {
 namespace {
 
 constexpr unsigned kMostTaps = 16;
+/// Above, float32 lacks some of the pixels' numbers, the last among them.
+constexpr int64_t kMostPixels = int64_t{1} << 24;
 
 /// Scalar arithmetic of one sampled axis; its rules are those of runtime/reference/grid_sample.cpp.
 class AxisEmitter {
@@ -20,8 +22,10 @@ public:
     if (fixed) {
       last = number(static_cast<double>(*fixed - 1));
     } else {
-      lastIndex = b.create<arith::IndexCastOp>(loc, indexType, nest.apply(extent - 1));
-      last = b.create<arith::SIToFPOp>(loc, compute, lastIndex);
+      Value integer = b.create<arith::IndexCastOp>(loc, indexType, nest.apply(extent - 1));
+      last = b.create<arith::SIToFPOp>(loc, compute, integer);
+      if (compute.isF32() && ir::getRange(extent, ir::getSymbols(op)).second > kMostPixels)
+        lastIndex = integer;
     }
     zeros = op.getPadding() == ir::GridPadding::Zeros;
     border = op.getPadding() == ir::GridPadding::Border;
@@ -105,8 +109,10 @@ private:
       at = select(b.create<arith::AndIOp>(loc, compare(arith::CmpFPredicate::OGE, at, number(0)),
                                           compare(arith::CmpFPredicate::OLE, at, last)),
                   at, reflect(at));
-    tap.index =
-        b.create<arith::IndexCastOp>(loc, b.getIndexType(), b.create<arith::FPToSIOp>(loc, indexType, clamp(at)));
+    Value index = b.create<arith::FPToSIOp>(loc, indexType, clamp(at));
+    if (lastIndex)
+      index = b.create<arith::MinSIOp>(loc, index, lastIndex);
+    tap.index = b.create<arith::IndexCastOp>(loc, b.getIndexType(), index);
     return tap;
   }
 
@@ -124,7 +130,7 @@ private:
   ir::GridSampleOp op;
   Type compute, indexType;
   Value last, low, high;
-  Value lastIndex; ///< of an extent that may be too large for `last` to be exact; null where it is known
+  Value lastIndex; ///< of an extent that may be too large for `last` to be exact; else null
   bool zeros, border;
 };
 
@@ -146,8 +152,6 @@ LoweredValues lowerGridSample(ir::GridSampleOp op, KernelBuilder &kernel) {
   for (AffineExpr extent : ArrayRef(from).drop_front(2))
     if (ir::getRange(extent, symbols).first < 1)
       return failure();
-  // Above, float32 lacks some of the pixels' numbers, the last among them.
-  constexpr int64_t kMostPixels = int64_t{1} << 24;
   for (AffineExpr extent : ArrayRef(from).drop_front(2))
     if (compute.isF32() && ir::getConstant(extent).value_or(0) > kMostPixels)
       return failure();

@@ -15,6 +15,7 @@ def cases(add):
     sequences(add)
     recurrent(add)
     domains(add)
+    folding(add)
 
 
 def optional_inputs(add):
@@ -234,3 +235,23 @@ def domains(add):
     # A function of the model with the name of a known op is the model's.
     function = helper.make_function("org.example", "Relu", ["v"], ["w"], [node("Neg", "v", "w")], [helper.make_opsetid("", 21)])
     add("function_of_a_known_name", helper.make_node("Relu", ["x"], ["y"], domain="org.example"), {"x": x}, {"y": -x}, domains=[other], functions=[function])
+
+
+def folding(add):
+    # pytorch/pytorch#197539: scales go into the weights of a Conv only where nothing else reads what the Conv gives.
+    x = np.arange(8, dtype=F).reshape(1, 2, 2, 2) - 3
+    w = np.array([[1, 2], [-1, 1]], F)
+    c = np.einsum("oc,nchw->nohw", w, x)
+    scale, offset = np.array([2, -1], F), np.array([1, 3], F)  # of a batch norm with mean 1 and variance 4
+    y = (c - 1) / 2 * scale.reshape(1, 2, 1, 1) + offset.reshape(1, 2, 1, 1)
+    constants = {"w": w.reshape(2, 2, 1, 1), "g": scale, "b": offset, "m": np.ones(2, F), "v": np.full(2, 4, F)}
+    conv, norm = node("Conv", "x w", "c"), node("BatchNormalization", "c g b m v", epsilon=0.0)
+    relu, other = node("Relu", "c", "r"), node("Sub", "y c", "d")
+    for name, nodes, more in (("alone", [conv, norm], {}), ("conv_is_an_output", [conv, norm], {"c": c}),
+                              ("conv_is_read_before", [conv, relu, norm], {"r": np.maximum(c, 0)}),
+                              ("conv_is_read_after", [conv, norm, other], {"d": y - c}),
+                              ("conv_is_read_twice_by_norms", [conv, norm, node("BatchNormalization", "c b g m v", "z", epsilon=0.0)],
+                               {"z": (c - 1) / 2 * offset.reshape(1, 2, 1, 1) + scale.reshape(1, 2, 1, 1)})):
+        add(f"batch_norm_{name}", nodes, {"x": x}, {"y": y, **more}, constants=constants, opset=15)
+        add(f"batch_norm_{name}_weights_at_run_time", nodes, {"x": x, "w": constants["w"]}, {"y": y, **more},
+            constants={n: v for n, v in constants.items() if n != "w"}, opset=15)

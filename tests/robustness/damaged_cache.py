@@ -89,6 +89,19 @@ def other_version(model):
     rebuilt(model, 'another format')
 
 
+def upgraded(model, tcc, scratch):
+    """After an upgrade (another worker: it holds the compiler) old entries are misses, not errors, and going back finds them again."""
+    worker = os.path.join(scratch, 'tcc-worker')
+    shutil.copy(os.path.join(os.path.dirname(tcc), 'tcc-worker'), worker)
+    with open(worker, 'ab') as file:
+        file.write(b'another build')
+    for wanted in (': miss ', ': hit '):
+        out = model.right('upgraded', variables={'TCC_WORKER': worker})
+        check(wanted in out and 'warning' not in out, f'upgraded: not{wanted}without a warning: {out[:500]}')
+    out = model.right('back')
+    check(': hit ' in out and 'warning' not in out, f'back from an upgrade: {out[:500]}')
+
+
 def warns(model, what, **keywords):
     """Each call is right, and warns once."""
     for _ in range(2):
@@ -170,6 +183,7 @@ def main():
         check(': miss ' in model.right('first'), 'first: a hit')
         damage(model)
         other_version(model)
+        upgraded(model, tcc, scratch)
         unusable(tcc, scratch, name)
         read_only(tcc, scratch, name)
         full_disk(tcc, scratch, name)

@@ -57,6 +57,17 @@ Results DynamicReshape(const Call& call) {
   return One(ReshapedTo(x, shape));
 }
 
+// An extent, where another is the same: what cannot be told before the run.
+Results CheckEqual(const Call& call) {
+  TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> one, Int64List(call.inputs[0], "an extent"));
+  TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> other, Int64List(call.inputs[1], "an extent"));
+  if (one != other) {
+    return Invalid(call.attributes.StringOr("message", "extents differ"), " (", DimsText(one), " and ", DimsText(other),
+                   ")");
+  }
+  return One(call.inputs[0]);
+}
+
 // ONNX Expand: broadcasting in both directions.
 Results DynamicExpand(const Call& call) {
   TCC_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, Int64List(call.inputs[1], "the shape"));

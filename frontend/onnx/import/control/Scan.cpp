@@ -4,6 +4,7 @@
 #include "frontend/onnx/import/GraphImporter.h"
 #include "frontend/onnx/import/control/LoopBody.h"
 #include "onnx/onnx-ml.pb.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -14,15 +15,19 @@ static Values loopOverSlices(NodeBuilder &b, const Values &initial, const Values
                              ArrayRef<int64_t> reversed) {
   AffineExpr steps = b.extent(scanned[0], axes[0]);
   Value trips = b.extentsTensor(steps, /*scalar=*/true);
+  size_t first = b.numInputs() - scanned.size();
   for (auto [i, x] : llvm::enumerate(scanned)) {
     AffineExpr other = b.extent(x, axes[i]);
     std::optional<int64_t> difference = ir::getConstant(ir::simplifyExtent(other - steps));
-    b.check(!difference || *difference == 0, "scans inputs of different lengths: input " +
-                                                 Twine(b.numInputs() - scanned.size() + i) +
-                                                 " does not have as many slices as the first one");
-    // Only the run can tell: the shorter of them is then read beyond its end, which is reported.
+    std::string fault =
+        llvm::formatv("scans inputs of different lengths: give input {0} (along axis {1}) as many slices "
+                      "as input {2} (along axis {3})",
+                      first + i, axes[i], first, axes[0]);
+    b.check(!difference || *difference == 0, fault);
+    // Only the run can tell.
     if (!difference)
-      trips = b.max(trips, b.extentsTensor(other, /*scalar=*/true));
+      trips = b.libraryOne("check_equal", {trips, b.extentsTensor(other, /*scalar=*/true)}, {b.str("message", fault)},
+                           b.tensorType({}, b.i64Type()));
   }
   const ::onnx::GraphProto &body = b.graphAttr("body");
   return buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
