@@ -188,9 +188,7 @@ void FusionRules::inlineLoops(ir::KernelOp kernel) {
   }
 }
 
-/// Every load from a nest of the kernel picks whole rows: its indices are different loops, the same for all loads of a
-/// nest.
-bool FusionRules::areRowsAligned(ir::KernelOp kernel) {
+bool areRowsAligned(ir::KernelOp kernel) {
   ir::ExtentsAttr rows;
   for (ir::LoopsOp loops : getLoops(kernel)) {
     if (loops.getNumReductions() == 0)

@@ -13,6 +13,10 @@ enum class FusionPlan {
   MergeAndKeep, ///< the merged kernel also yields what others read of the producer
 };
 
+/// Every load from a nest of the kernel picks whole rows: its indices are different loops, the same for all loads of a
+/// nest.
+bool areRowsAligned(ir::KernelOp kernel);
+
 /// The cost model, in one place. `decide` is cheap and looks at both kernels; `accept` looks at what became of them.
 class FusionRules {
 public:
@@ -43,7 +47,6 @@ private:
   }
   llvm::StringRef reason;
   bool isEpilogue(ir::KernelOp kernel, mlir::Operation *templateOp);
-  bool areRowsAligned(ir::KernelOp kernel);
 };
 
 } // namespace tcc::codegen

@@ -6,8 +6,8 @@ using namespace mlir;
 
 namespace tcc::codegen {
 
-ir::KernelOp mergeKernels(ir::KernelOp producer, ir::KernelOp consumer, ArrayRef<unsigned> keep) {
-  OpBuilder b(consumer);
+ir::KernelOp mergeKernels(ir::KernelOp producer, ir::KernelOp consumer, ArrayRef<unsigned> keep, Operation *place) {
+  OpBuilder b(place ? place : consumer);
   llvm::SetVector<Value> inputs(producer.getInputs().begin(), producer.getInputs().end());
   for (Value input : consumer.getInputs())
     if (input.getDefiningOp() != producer)
@@ -124,7 +124,10 @@ ir::LoopsOp mergeLoops(ir::LoopsOp first, ir::LoopsOp second) {
   OpBuilder b(second);
   llvm::SmallVector<Type> results(second->getResultTypes());
   llvm::append_range(results, first->getResultTypes());
-  auto merged = b.create<ir::LoopsOp>(second.getLoc(), results, second.getExtents(), 0, second.getKinds());
+  llvm::SmallVector<Attribute> kinds(second.getKinds().begin(), second.getKinds().end());
+  llvm::append_range(kinds, first.getKinds());
+  auto merged = b.create<ir::LoopsOp>(second.getLoc(), results, second.getExtents(), second.getNumReductions(),
+                                      b.getArrayAttr(kinds));
   Block &block = merged.getBody().emplaceBlock();
   for (Value argument : second.getBody().getArguments())
     block.addArgument(b.getIndexType(), argument.getLoc());

@@ -19,6 +19,7 @@ class Target;
 /// asked from one thread at a time.
 std::unique_ptr<mlir::Pass> createLowerToKernelsPass(Target *target);
 std::unique_ptr<mlir::Pass> createFuseKernelsPass(Target *target, FuseKernelsPassOptions options = {});
+std::unique_ptr<mlir::Pass> createFuseSiblingsPass(Target *target, FuseSiblingsPassOptions options = {});
 
 #define GEN_PASS_REGISTRATION
 #include "codegen/fusion/Passes.h.inc"

@@ -30,6 +30,26 @@ def FuseKernelsPass : Pass<"tcc-fuse-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def FuseSiblingsPass : Pass<"tcc-fuse-siblings", "::mlir::func::FuncOp"> {
+  let summary = "Merges kernels that read the same tensor and do not need each other, so that it is read once";
+  let description = [{
+    `relu(x)` and `sigmoid(x)`, or the mean and the maximum of x, become one kernel with two results. Its loops are those that both have:
+    over equal extents, with equal maps of what they share, neither masked nor gathering, and with one dimension along which everything is
+    vectorised. What is shared is large, and a good part of what the two move. The kernel stands where all that it reads is there and
+    nothing has read its results yet; if its results then live longer, only for a few ops. Loops side by side within one kernel, which
+    tcc-fuse-kernels leaves behind, are merged in the same way.
+
+    It runs after tcc-fuse-kernels: a merged kernel has several readers, and would not go into its consumers any more.
+  }];
+  let options = [
+    Option<"maxInputs", "max-inputs", "unsigned", "24", "most inputs of a merged kernel">,
+    Option<"maxOps", "max-ops", "unsigned", "400", "most scalar ops of a merged kernel">,
+    Option<"leastBytes", "least-bytes", "uint64_t", "32768",
+           "what both read is known to be less than this: they stay apart, as it is still in the nearest cache for the second">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def VerifyKernelsPass : Pass<"tcc-verify-kernels", "::mlir::func::FuncOp"> {
   let summary = "Checks what schedules rely on: the border between fusion and scheduling";
   let description = [{

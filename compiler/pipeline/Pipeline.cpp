@@ -42,6 +42,8 @@ void addFusionPipeline(OpPassManager &passes, const PipelineOptions &options) {
   passes.addPass(createCSEPass());
   passes.addNestedPass<func::FuncOp>(codegen::createFuseKernelsPass(options.target));
   passes.addPass(createCSEPass());
+  // When kernels are what they will be, and equal ones are one: those that read the same.
+  passes.addNestedPass<func::FuncOp>(codegen::createFuseSiblingsPass(options.target));
   // The border to scheduling.
   passes.addNestedPass<func::FuncOp>(codegen::createVerifyKernelsPass());
 }

@@ -133,12 +133,13 @@ TEST_P(FusionTest, EveryStageComputesTheSame) {
   else
     ASSERT_TRUE(want.ok()) << want.status();
 
-  for (bool fuse : {false, true}) {
+  FuseSiblingsPassOptions siblings;
+  siblings.leastBytes = 0;  // or none of these would be merged
+  for (const char* stage : {"lowered", "fused", "siblings"}) {
     mlir::PassManager passes(&context);
-    if (fuse)
-      passes.addNestedPass<mlir::func::FuncOp>(createFuseKernelsPass());
-    else
-      passes.addNestedPass<mlir::func::FuncOp>(createLowerToKernelsPass());
+    passes.addNestedPass<mlir::func::FuncOp>(stage[0] == 'l'   ? createLowerToKernelsPass(nullptr)
+                                             : stage[0] == 'f' ? createFuseKernelsPass(nullptr)
+                                                               : createFuseSiblingsPass(nullptr, siblings));
     passes.addNestedPass<mlir::func::FuncOp>(createVerifyKernelsPass());
     ASSERT_TRUE(succeeded(passes.run(*module))) << errors << print();
     absl::StatusOr<std::vector<Tensor>> have = ir::interpret(function, inputs);
@@ -149,7 +150,7 @@ TEST_P(FusionTest, EveryStageComputesTheSame) {
     ASSERT_TRUE(have.ok()) << have.status() << "\n" << print();
     ASSERT_EQ(want->size(), have->size());
     for (size_t i = 0; i < want->size(); ++i) {
-      compare((*want)[i], (*have)[i], (fuse ? "fused, output " : "lowered, output ") + std::to_string(i));
+      compare((*want)[i], (*have)[i], std::string(stage) + ", output " + std::to_string(i));
       if (HasFatalFailure()) FAIL() << print();
     }
   }
