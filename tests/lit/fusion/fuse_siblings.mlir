@@ -257,6 +257,17 @@ func.func @gather(%x: tensor<64x256xf32>, %i: tensor<64xi64>) -> (tensor<64x256x
 
 // -----
 
+// What is scattered has places of its own.
+// CHECK-LABEL: func.func @scatter
+// CHECK-COUNT-2: tcc.kernel
+func.func @scatter(%x: tensor<64x256xf32>, %i: tensor<64x1xi64>, %u: tensor<64x256xf32>) -> (tensor<64x256xf32>, tensor<64x256xf32>) {
+  %s = tcc.scatter_nd %x, %i, %u {kind = #tcc.scatter_kind<add>} : (tensor<64x256xf32>, tensor<64x1xi64>, tensor<64x256xf32>) -> tensor<64x256xf32>
+  %b = tcc.tanh %x : tensor<64x256xf32>
+  return %s, %b : tensor<64x256xf32>, tensor<64x256xf32>
+}
+
+// -----
+
 // Extents that are equal as expressions, and large as far as one knows.
 // CHECK-LABEL: func.func @dynamic
 // CHECK: tcc.kernel(%{{.*}}) ["sigmoid", "add"]
