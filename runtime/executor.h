@@ -76,6 +76,7 @@ class PreparedPlan {
   // How many instructions set a value, a register (255: so many or more).
   std::vector<uint8_t> value_writes_, register_writes_;
   std::vector<std::vector<int32_t>> donations_;  // by output: see FindDonations
+  std::vector<int32_t> overwrites_;              // likewise
   size_t max_buffers_ = 0;
 };
 

@@ -38,7 +38,9 @@ struct Compute {
   Operand lhs, rhs;
 };
 // values[result] = a row-major tensor. slot >= 0: at `offset` bytes in that slot of the execution context's memory
-// (valid until the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs).
+// (valid until the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs). `over`: an input
+// of the plan of the same type that only the first launch that writes the result reads from here on, each element
+// before it writes it: a donated input may be the result's memory.
 inline constexpr int32_t kFreshSlot = -1;
 struct Allocate {
   ValueId result;
@@ -46,6 +48,7 @@ struct Allocate {
   std::vector<Operand> dims;
   int32_t slot = kFreshSlot;
   int64_t offset = 0;
+  ValueId over = kNoValue;
 };
 // values[result] = a view of values[source]; strides and offset count elements of the source in row-major order, also
 // where the source is itself a view (a source that is not contiguous is copied first). Empty strides: row-major.
@@ -65,7 +68,8 @@ struct Launch {
   Operand items;
   int64_t grain = 1;
   Operand scratch_bytes;
-  std::string name;  // for profiles: the source ops
+  std::string name;     // for profiles: the source ops
+  bool copies = false;  // the first buffer to the second, and nothing else: not needed where they are the same memory
 };
 // Calls a reference kernel. `int_lists` are attributes whose values are known only at run time.
 struct Library {

@@ -44,6 +44,7 @@ struct InstructionToJson {
       json["slot"] = i.slot;
       json["offset"] = i.offset;
     }
+    if (i.over != kNoValue) json["over"] = i.over;
     return json;
   }
   Json operator()(const plan::View& i) const {
@@ -51,14 +52,16 @@ struct InstructionToJson {
             {"dims", ToJson(i.dims)}, {"strides", ToJson(i.strides)}, {"offset", ToJson(i.offset)}};
   }
   Json operator()(const plan::Launch& i) const {
-    return {{"do", "launch"},
-            {"function", i.function},
-            {"buffers", i.buffers},
-            {"scalars", ToJson(i.scalars)},
-            {"items", ToJson(i.items)},
-            {"grain", i.grain},
-            {"scratch", ToJson(i.scratch_bytes)},
-            {"name", i.name}};
+    Json json = {{"do", "launch"},
+                 {"function", i.function},
+                 {"buffers", i.buffers},
+                 {"scalars", ToJson(i.scalars)},
+                 {"items", ToJson(i.items)},
+                 {"grain", i.grain},
+                 {"scratch", ToJson(i.scratch_bytes)},
+                 {"name", i.name}};
+    if (i.copies) json["copies"] = true;
+    return json;
   }
   Json operator()(const plan::Library& i) const {
     Json lists = Json::array();
@@ -201,6 +204,7 @@ class PlanReader : public JsonReader {
         i.slot = Id(json, "slot");
         i.offset = Int(json, "offset", 0);
       }
+      if (Has(json, "over")) i.over = Id(json, "over");
       return i;
     }
     if (kind == "view") {
@@ -210,7 +214,7 @@ class PlanReader : public JsonReader {
     if (kind == "launch") {
       return plan::Launch{Id(json, "function"),       Ids(json, "buffers"),  Operands(json, "scalars"),
                           ReadOperand(json, "items"), Int(json, "grain", 1), ReadOperand(json, "scratch"),
-                          String(json, "name")};
+                          String(json, "name"),       Has(json, "copies")};
     }
     if (kind == "library") return ReadLibrary(json);
     if (kind == "make_tensor") {

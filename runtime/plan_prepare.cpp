@@ -64,7 +64,9 @@ class PlanPreparer {
       functions_.push_back(function);
     }
     TCC_RETURN_IF_ERROR(Lower(plan.body).status());
-    prepared_.donations_ = FindDonations(plan);
+    Donations donations = FindDonations(plan);
+    prepared_.donations_ = std::move(donations.free);
+    prepared_.overwrites_ = std::move(donations.over);
     for (size_t value = 0; value < values; ++value) {
       if (dropped_[value]) prepared_.dropped_.push_back(static_cast<ValueId>(value));
     }

@@ -93,6 +93,7 @@ class Validator {
     TCC_RETURN_IF_ERROR(Value(i.result, "result"));
     TCC_RETURN_IF_ERROR(Type(i.dtype));
     TCC_RETURN_IF_ERROR(Extents(i.dims, "extents"));
+    TCC_RETURN_IF_ERROR(OptionalValue(i.over, "input to overwrite"));
     if (i.slot == plan::kFreshSlot) return absl::OkStatus();
     if (i.slot < 0 || static_cast<size_t>(i.slot) >= plan_.slot_bytes.size()) return Bad("slot is out of range");
     if (i.dtype == DType::kString) return Bad("strings cannot live in a slot");
@@ -111,6 +112,7 @@ class Validator {
     if (i.function < 0 || static_cast<size_t>(i.function) >= plan_.functions.size()) return Bad("no such function");
     for (const ValueId value : i.buffers) TCC_RETURN_IF_ERROR(Value(value, "buffer"));
     for (const Operand& scalar : i.scalars) TCC_RETURN_IF_ERROR(Any(scalar));
+    if (i.copies && i.buffers.size() != 2) return Bad("a copy has two buffers");
     if (i.grain < 1) return Bad("grain must be at least 1");
     TCC_RETURN_IF_ERROR(Extent(i.items, "number of items"));
     return Extent(i.scratch_bytes, "scratch size");

@@ -48,7 +48,7 @@ struct RunOptions {
   // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
   // the output's dtype and extents, any strides. It may overlap inputs, which is how state (a KV cache) is updated in
   // its place: the call then computes elsewhere and copies at the end, except where the input is donated and not read
-  // any more by then.
+  // any more by then, or exactly the output's memory and read by what makes the output alone.
   absl::Span<const Tensor> outputs = {};
   // Called after each instruction, on the thread of the call, which it delays. It must not throw.
   const ProfileHook* profile = nullptr;

@@ -255,15 +255,17 @@ void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
     AffineExpr bytes = request.values[candidate.result].bytes;
     Instruction *instruction = allocations.lookup(candidate.result);
     FirstLaunch first = launches.lookup(candidate.result);
-    if (!bytes || !instruction || !first.launch || classes.hasForeignMemory(candidate.source) ||
-        classes.find(candidate.result) == classes.find(candidate.source) ||
-        bytesOfRoot(request.values, candidate.source) != bytes)
-      continue;
-    if (classes.getInterval(candidate.source).end != first.position)
+    if (!instruction || !first.launch || classes.find(candidate.result) == classes.find(candidate.source) ||
+        classes.getInterval(candidate.source).end != first.position)
       continue;
     // Another operand over the same memory may be read at other indices.
     auto sharesMemory = [&](ValueId value) { return classes.find(value) == classes.find(candidate.source); };
     if (llvm::count_if(first.launch->buffers, sharesMemory) != 1)
+      continue;
+    // An input is the caller's, who may give it away.
+    if (llvm::is_contained(plan.inputs, candidate.source))
+      std::get<plan::Allocate>(*instruction).over = candidate.source;
+    if (!bytes || classes.hasForeignMemory(candidate.source) || bytesOfRoot(request.values, candidate.source) != bytes)
       continue;
     auto &allocate = std::get<plan::Allocate>(*instruction);
     plan::View view{allocate.result, candidate.source, allocate.dims, {}, Operand::Imm(0)};

@@ -102,8 +102,10 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
                          llvm::any_of(code->copies, [&](auto &copy) { return copy.second == to; })});
 
   std::string name = kernelName(op);
-  for (const LaunchSpec &spec : code->launches) {
+  for (auto [position, spec] : llvm::enumerate(code->launches)) {
     plan::Launch launch;
+    launch.copies =
+        llvm::any_of(code->copies, [at = position](auto &copy) { return copy.first == static_cast<int32_t>(at); });
     auto [function, added] = functions.try_emplace(spec.function, static_cast<int32_t>(result.plan.functions.size()));
     if (added)
       result.plan.functions.push_back(spec.function);

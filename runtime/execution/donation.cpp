@@ -9,30 +9,38 @@
 namespace tcc {
 namespace {
 
-class Donations {
+class Finder {
  public:
-  explicit Donations(const Plan& plan)
+  explicit Finder(const Plan& plan)
       : plan_(plan),
         inputs_of_(static_cast<size_t>(plan.num_values)),
         allocated_at_(static_cast<size_t>(plan.num_values), kNever),
-        last_read_(plan.inputs.size(), -1) {
+        over_(static_cast<size_t>(plan.num_values), kNoValue),
+        reads_(plan.inputs.size()) {
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
       if (plan.inputs[i] != kNoValue) inputs_of_[static_cast<size_t>(plan.inputs[i])].insert(static_cast<int32_t>(i));
     }
   }
 
-  std::vector<std::vector<int32_t>> Run() {
+  Donations Run() {
     for (const Instruction& instruction : plan_.body.instructions) {
       Visit(instruction);
       ++position_;
     }
     // What is an output still, however it came there, is read at the very end.
     for (const ValueId output : plan_.outputs) Read(output);
-    std::vector<std::vector<int32_t>> donations(plan_.outputs.size());
-    for (size_t o = 0; o < donations.size(); ++o) {
-      const int64_t at = allocated_at_[static_cast<size_t>(plan_.outputs[o])];
-      for (size_t i = 0; i < last_read_.size(); ++i) {
-        if (at != kNever && last_read_[i] < at) donations[o].push_back(static_cast<int32_t>(i));
+    Donations donations{std::vector<std::vector<int32_t>>(plan_.outputs.size()),
+                        std::vector<int32_t>(plan_.outputs.size(), -1)};
+    for (size_t o = 0; o < plan_.outputs.size(); ++o) {
+      const ValueId output = plan_.outputs[o];
+      const int64_t at = allocated_at_[static_cast<size_t>(output)];
+      if (at < 0) continue;
+      for (size_t i = 0; i < reads_.size(); ++i) {
+        const auto later = [at](const ReadBy& read) { return read.position >= at; };
+        const auto count = std::count_if(reads_[i].begin(), reads_[i].end(), later);
+        if (count == 0) donations.free[o].push_back(static_cast<int32_t>(i));
+        const bool own = count == 1 && std::find_if(reads_[i].begin(), reads_[i].end(), later)->writes == output;
+        if (own && plan_.inputs[i] == over_[static_cast<size_t>(output)]) donations.over[o] = static_cast<int32_t>(i);
       }
     }
     return donations;
@@ -42,10 +50,15 @@ class Donations {
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
   static constexpr int64_t kTwice = kNever + 1;
 
-  void Read(ValueId value) {
+  struct ReadBy {
+    int64_t position;
+    ValueId writes;  // of a launch that goes over what it reads: what it writes
+  };
+
+  void Read(ValueId value, ValueId writes = kNoValue) {
     if (value == kNoValue) return;
     for (const int32_t input : inputs_of_[static_cast<size_t>(value)])
-      last_read_[static_cast<size_t>(input)] = position_;
+      reads_[static_cast<size_t>(input)].push_back({position_, writes});
   }
   // `to` may be the same memory as `from`.
   void Alias(ValueId to, ValueId from) {
@@ -74,11 +87,18 @@ class Donations {
   void Visit(const plan::Allocate& i) {
     int64_t& at = allocated_at_[static_cast<size_t>(i.result)];
     at = at == kNever && depth_ == 0 && i.slot == plan::kFreshSlot ? position_ : kTwice;
+    over_[static_cast<size_t>(i.result)] = i.over;
   }
   void Visit(const plan::View& i) { Alias(i.result, i.source); }
   void Visit(const plan::Move& i) { Alias(i.to, i.from); }
   void Visit(const plan::Launch& i) {
-    for (const ValueId value : i.buffers) Read(value);
+    for (const ValueId value : i.buffers) {
+      // The first launch of the result that goes over the value.
+      const auto result = std::find_if(i.buffers.begin(), i.buffers.end(), [&](ValueId other) {
+        return value != kNoValue && over_[static_cast<size_t>(other)] == value;
+      });
+      Read(value, result == i.buffers.end() ? kNoValue : *result);
+    }
   }
   void Visit(const plan::Library& i) {
     for (const ValueId value : i.inputs) Read(value);
@@ -99,13 +119,14 @@ class Donations {
   const Plan& plan_;
   std::vector<std::set<int32_t>> inputs_of_;  // by value: the inputs whose memory it may be
   std::vector<int64_t> allocated_at_;         // by value: where, if fresh, once and not in a block
-  std::vector<int64_t> last_read_;            // by input
+  std::vector<ValueId> over_;                 // by value: plan::Allocate::over
+  std::vector<std::vector<ReadBy>> reads_;    // by input
   int64_t position_ = 0;                      // in the body
   int depth_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::vector<int32_t>> FindDonations(const Plan& plan) { return Donations(plan).Run(); }
+Donations FindDonations(const Plan& plan) { return Finder(plan).Run(); }
 
 }  // namespace tcc

@@ -8,8 +8,14 @@
 
 namespace tcc {
 
-// By output: the inputs whose memory it may be computed into, if the caller gives it away. All that read such an input,
-// or a view of it, come before the output's allocation.
-std::vector<std::vector<int32_t>> FindDonations(const Plan& plan);
+struct Donations {
+  // By output: the inputs whose memory it may be computed into, if the caller gives it away. All that read such an
+  // input, or a view of it, come before the output's allocation.
+  std::vector<std::vector<int32_t>> free;
+  // By output: an input in exactly whose place it may be computed, or -1: what reads the input later is only the launch
+  // that writes the output over it (plan::Allocate::over).
+  std::vector<int32_t> over;
+};
+Donations FindDonations(const Plan& plan);
 
 }  // namespace tcc

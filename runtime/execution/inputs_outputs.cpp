@@ -72,10 +72,10 @@ absl::Status ExecutionContext::Runner::CheckDonated(absl::Span<const Tensor> inp
   return absl::OkStatus();
 }
 
-// Whether the output may be computed into the memory of this input.
-bool ExecutionContext::Runner::IsFree(size_t output, int input) const {
+// Whether the output may be computed into the memory of this input; `same`: it is exactly the output's.
+bool ExecutionContext::Runner::IsFree(size_t output, int input, bool same) const {
   const std::vector<int32_t>& free = prepared_.donations_[output];
-  return std::find(free.begin(), free.end(), input) != free.end();
+  return (same && prepared_.overwrites_[output] == input) || std::find(free.begin(), free.end(), input) != free.end();
 }
 
 absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tensor> inputs) {
@@ -94,7 +94,8 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
     bool overlaps = false;
     for (size_t j = 0; j < inputs.size(); ++j) {
       if (!inputs[j].valid() || !Overlap(inputs[j], output)) continue;
-      const bool free = IsFree(i, static_cast<int>(j)) &&
+      const bool same = inputs[j].data() == output.data() && inputs[j].type() == output.type();
+      const bool free = IsFree(i, static_cast<int>(j), same) &&
                         std::any_of(donated_.begin(), donated_.end(),
                                     [j](const auto& donated) { return donated.first == static_cast<int>(j); });
       overlaps |= !free;
@@ -124,7 +125,7 @@ Tensor ExecutionContext::Runner::TakeDonated(size_t output, const TensorType& ty
   Tensor memory;
   if (!options_.outputs.empty() && options_.outputs[output].valid()) return memory;
   for (auto donated = donated_.begin(); donated != donated_.end(); ++donated) {
-    if (donated->second.type() != type || !IsFree(output, donated->first)) continue;
+    if (donated->second.type() != type || !IsFree(output, donated->first, true)) continue;
     memory = std::move(donated->second);
     donated_.erase(donated);
     break;

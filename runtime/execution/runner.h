@@ -39,7 +39,7 @@ class ExecutionContext::Runner {
   absl::Status CheckCallerOutputs(absl::Span<const Tensor> inputs);
   const Tensor* CallerMemory(size_t output, const TensorType& type) const;
   Tensor TakeDonated(size_t output, const TensorType& type);
-  bool IsFree(size_t output, int input) const;
+  bool IsFree(size_t output, int input, bool same) const;
   absl::Status TakeOutputs(std::vector<Tensor>* outputs);
   bool IsDirect(size_t i, const Tensor& tensor) const;
 

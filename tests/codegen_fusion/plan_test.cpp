@@ -363,6 +363,9 @@ TEST_F(PlanTest, ALaunchThatOnlyCopiesGoesWithTheCopy) {
   auto launches = all<plan::Launch>(result->plan.body);
   ASSERT_EQ(launches.size(), 1u);
   EXPECT_EQ(launches[0].name, "a");
+  // Unless the caller gives the input away.
+  EXPECT_TRUE(launches[0].copies);
+  EXPECT_EQ(all<plan::Allocate>(result->plan.body)[0].over, result->plan.inputs[0]);
   EXPECT_EQ(all<plan::View>(result->plan.body).size(), 1u);
 }
 

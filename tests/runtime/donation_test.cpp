@@ -101,6 +101,66 @@ TEST(Donation, OutputsOverInputs) {
   EXPECT_THAT(Floats(state), ElementsAre(6, 12, 18));
 }
 
+// out = (a + b) * 3 over a, which `add` reads at the elements that it writes.
+Plan AddOver() {
+  Plan plan;
+  plan.num_values = 4;
+  plan.inputs = {0, 1};
+  plan.outputs = {3};
+  plan.functions = {"add", "scale"};
+  plan::Allocate out{3, DType::kF32, {Operand::Imm(3)}};
+  out.over = 0;
+  plan.body.instructions.push_back(out);
+  plan.body.instructions.push_back(plan::Launch{0, {0, 1, 3}, {}, Operand::Imm(3), 1, {}, "add"});
+  return plan;
+}
+
+TEST(Donation, AnOutputOverTheInputThatItIsMadeOf) {
+  TestContext context(*Prepare(AddOver()));
+  for (int round = 0; round < 3; ++round) {
+    Tensor a = F32({1, 2, 3}), b = F32({1, 1, 4});
+    EXPECT_EQ(RunWith(context, {a, b}, {0}).outputs[0].data(), a.data());
+    EXPECT_THAT(Floats(a), ElementsAre(2, 3, 7));
+    // Only over that one, and only where it is given away.
+    EXPECT_NE(RunWith(context, {a, b}, {1}).outputs[0].data(), b.data());
+    EXPECT_NE(RunWith(context, {a, b}, {}).outputs[0].data(), a.data());
+    EXPECT_THAT(Floats(a), ElementsAre(2, 3, 7));
+    const Call state = RunWith(context, {a, b}, {0}, {a});
+    EXPECT_EQ(state.outputs[0].data(), a.data());
+    EXPECT_THAT(Floats(a), ElementsAre(3, 4, 11));
+  }
+  // Memory of the caller's that begins within the input.
+  const Tensor memory = F32({1, 2, 3, 0});
+  const Call shifted = RunWith(context, {memory.View({3}, {1}, 0), F32({10, 20, 30})}, {0}, {memory.View({3}, {1}, 1)});
+  ASSERT_TRUE(shifted.status.ok()) << shifted.status;
+  EXPECT_THAT(Floats(memory), ElementsAre(1, 11, 22, 33));
+}
+
+TEST(Donation, NotOverAnInputThatSomethingElseReads) {
+  Plan plan = AddOver();
+  plan.num_values = 5;
+  plan.outputs = {3, 4};
+  plan.body.instructions.push_back(plan::Allocate{4, DType::kF32, {Operand::Imm(3)}});
+  plan.body.instructions.push_back(
+      plan::Launch{1, {0, 4}, {Operand::Imm(5)}, Operand::Imm(3), 1, Operand::Imm(8), "scale"});
+  TestContext context(*Prepare(plan));
+  const Call call = RunWith(context, {F32({1, 2, 3}), F32({1, 1, 1})}, {0});
+  EXPECT_THAT(Floats(call.outputs[0]), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Floats(call.outputs[1]), ElementsAre(5, 10, 15));
+}
+
+// A launch that only copies has nothing to do where input and output are the same memory (this one would show).
+TEST(Donation, NothingIsCopiedOntoItself) {
+  Plan plan = AddOver();
+  plan.inputs = {0};
+  plan.body.instructions[1] =
+      plan::Launch{1, {0, 3}, {Operand::Imm(5)}, Operand::Imm(3), 1, Operand::Imm(8), "scale", /*copies=*/true};
+  TestContext context(*Prepare(plan));
+  const Tensor a = F32({1, 2, 3});
+  EXPECT_THAT(Floats(RunWith(context, {a}, {0}).outputs[0]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Floats(RunWith(context, {a}, {}).outputs[0]), ElementsAre(5, 10, 15));
+}
+
 // outs = {(a + b) * 3, (a + b) * 5}: both are made when the inputs are not read any more.
 TEST(Donation, MemoryGoesToOneOutput) {
   Plan plan = AddScaleOfThree();

@@ -46,7 +46,7 @@ Plan Example() {
   plan.body.instructions = {
       plan::Compute{1, IntOp::kCeilDiv, Operand::Reg(0), Operand::Imm(4)},
       plan::Allocate{1, DType::kF32, {Operand::Reg(0), Operand::Imm(3)}, 1, 64},
-      plan::Allocate{2, DType::kString, {}},
+      plan::Allocate{2, DType::kString, {}, plan::kFreshSlot, 0, /*over=*/7},
       plan::View{3, 1, {Operand::Imm(3)}, {Operand::Imm(-1)}, Operand::Imm(2)},
       plan::Launch{0, {0, 7, 1}, {Operand::Reg(0)}, Operand::Reg(0), 16, Operand::Imm(256), "add"},
       library,
@@ -56,7 +56,8 @@ Plan Example() {
       plan::CheckEqual{Operand::Reg(2), Operand::Imm(3), "extents differ"},
       plan::If{4, {then, otherwise}},
       loop,
-      plan::Release{1}};
+      plan::Release{1},
+      plan::Launch{0, {7, 1}, {}, Operand::Imm(1), 1, Operand::Imm(0), "copy", /*copies=*/true}};
   return plan;
 }
 
@@ -118,7 +119,9 @@ TEST(PlanJson, EveryMissingFieldIsAnError) {
     if (!node.is_object()) return;
     const Json before = node;
     for (const auto& [key, value] : before.items()) {
-      if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot")) continue;  // optional
+      if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot") || key == "over" ||
+          key == "copies")
+        continue;  // optional
       node.erase(key);
       ++removed;
       EXPECT_FALSE(PlanFromJson(root.dump()).ok()) << key << " of " << before;
