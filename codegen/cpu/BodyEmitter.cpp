@@ -53,23 +53,7 @@ Value BodyEmitter::scalarIndex(AffineExpr expr) {
   }
   auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
   Value lhs = scalarIndex(binary.getLHS()), rhs = scalarIndex(binary.getRHS());
-  bool natural = simplifier.isNonNegative(binary.getLHS());
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mul:
-    return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    return natural ? b.createOrFold<arith::DivUIOp>(loc, lhs, rhs) : b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mod: {
-    if (natural)
-      return b.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
-    Value quotient = b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
-    return b.createOrFold<arith::SubIOp>(loc, lhs, b.createOrFold<arith::MulIOp>(loc, quotient, rhs));
-  }
-  default:
-    return b.createOrFold<arith::CeilDivSIOp>(loc, lhs, rhs);
-  }
+  return emitIndexOp(b, loc, binary.getKind(), lhs, rhs, simplifier.isNonNegative(binary.getLHS()));
 }
 
 Value BodyEmitter::vectorIndex(AffineExpr expr) {
@@ -82,25 +66,7 @@ Value BodyEmitter::vectorIndex(AffineExpr expr) {
   }
   auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
   Value lhs = vectorIndex(binary.getLHS()), rhs = vectorIndex(binary.getRHS());
-  bool natural = simplifier.isNonNegative(binary.getLHS());
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return b.create<arith::AddIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mul:
-    return b.create<arith::MulIOp>(loc, lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    if (natural)
-      return b.create<arith::DivUIOp>(loc, lhs, rhs);
-    return b.create<arith::FloorDivSIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mod: {
-    if (natural)
-      return b.create<arith::RemUIOp>(loc, lhs, rhs);
-    Value quotient = b.create<arith::FloorDivSIOp>(loc, lhs, rhs);
-    return b.create<arith::SubIOp>(loc, lhs, b.create<arith::MulIOp>(loc, quotient, rhs));
-  }
-  default:
-    return b.create<arith::CeilDivSIOp>(loc, lhs, rhs);
-  }
+  return emitIndexOp(b, loc, binary.getKind(), lhs, rhs, simplifier.isNonNegative(binary.getLHS()));
 }
 
 Value BodyEmitter::indexValue(Value value) {

@@ -66,6 +66,26 @@ Value toStorage(OpBuilder &b, Location loc, Value value, Type element) {
   return value;
 }
 
+Value emitIndexOp(OpBuilder &b, Location loc, AffineExprKind kind, Value lhs, Value rhs, bool nonNegative) {
+  switch (kind) {
+  case AffineExprKind::Add:
+    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
+  case AffineExprKind::Mul:
+    return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
+  case AffineExprKind::FloorDiv:
+    return nonNegative ? b.createOrFold<arith::DivUIOp>(loc, lhs, rhs)
+                       : b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
+  case AffineExprKind::Mod: {
+    if (nonNegative)
+      return b.createOrFold<arith::RemUIOp>(loc, lhs, rhs);
+    Value quotient = b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
+    return b.createOrFold<arith::SubIOp>(loc, lhs, b.createOrFold<arith::MulIOp>(loc, quotient, rhs));
+  }
+  default:
+    return b.createOrFold<arith::CeilDivSIOp>(loc, lhs, rhs);
+  }
+}
+
 // Integer division traps on x86 for a zero divisor and for the one quotient that does not fit: both are replaced
 // before, the first is reported.
 Value ElementOps::divide(Operation &op, Value lhs, Value rhs) {

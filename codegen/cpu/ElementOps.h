@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "codegen/schedule/ElementTypes.h"
+#include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
 
 namespace tcc::codegen {
@@ -19,6 +20,10 @@ mlir::Type vectorOf(mlir::Type element, int64_t lanes);
 /// From the type in memory to the one it is computed in, and back; scalars and vectors.
 mlir::Value fromStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
 mlir::Value toStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
+
+/// One operation of index arithmetic, folded as it is built; scalars or vectors. `nonNegative`: the left operand is.
+mlir::Value emitIndexOp(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExprKind kind, mlir::Value lhs,
+                        mlir::Value rhs, bool nonNegative);
 
 /// Emits ops of bodies on values of their compute types.
 struct ElementOps {

@@ -168,20 +168,7 @@ Value emitExtent(OpBuilder &b, Location loc, AffineExpr expr, llvm::ArrayRef<Val
     return symbols[symbol.getPosition()];
   auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
   Value lhs = emitExtent(b, loc, binary.getLHS(), symbols), rhs = emitExtent(b, loc, binary.getRHS(), symbols);
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
-    return b.createOrFold<arith::AddIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mul:
-    return b.createOrFold<arith::MulIOp>(loc, lhs, rhs);
-  case AffineExprKind::FloorDiv:
-    return b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
-  case AffineExprKind::Mod: {
-    Value quotient = b.createOrFold<arith::FloorDivSIOp>(loc, lhs, rhs);
-    return b.createOrFold<arith::SubIOp>(loc, lhs, b.createOrFold<arith::MulIOp>(loc, quotient, rhs));
-  }
-  default:
-    return b.createOrFold<arith::CeilDivSIOp>(loc, lhs, rhs);
-  }
+  return emitIndexOp(b, loc, binary.getKind(), lhs, rhs, /*nonNegative=*/false);
 }
 
 //===- Loops ---------------------------------------------------------------===//
