@@ -4,6 +4,7 @@
 #include "codegen/Target.h"
 #include "codegen/fusion/KernelInfo.h"
 #include "codegen/fusion/KernelRewrite.h"
+#include "codegen/fusion/SiblingLoops.h"
 
 using namespace mlir;
 
@@ -75,6 +76,28 @@ bool isIdentity(ir::LoadOp load) {
   return true;
 }
 
+/// Whether the consumer goes over the elements of a row kernel's result, one by one: the nest that makes these can make
+/// what the consumer does of them beside them.
+bool goesBeside(ir::KernelOp producer, ir::KernelOp consumer) {
+  if (!isPointwise(consumer) || producer.getNumResults() + consumer.getNumResults() > kMostSiblingResults)
+    return false;
+  ir::LoopsOp reader = getLoops(consumer).front(), maker;
+  for (auto load : reader.getBody().front().getOps<ir::LoadOp>()) {
+    auto argument = dyn_cast<BlockArgument>(load.getTensor());
+    auto input = argument ? dyn_cast<OpResult>(consumer.getInputs()[argument.getArgNumber()]) : OpResult();
+    if (!input || input.getOwner() != producer)
+      continue;
+    Value made = producer.getBody().front().getTerminator()->getOperand(input.getResultNumber());
+    auto loops = made.getDefiningOp<ir::LoopsOp>();
+    if (!loops || (maker && maker != loops) || !isIdentity(load))
+      return false;
+    maker = loops;
+  }
+  unsigned rows = rowRank(producer);
+  return maker && maker.getNumReductions() == 0 && sameExtents(maker, reader) && isPlain(reader) &&
+         vectorizesTogether(maker, rows, reader, /*rowsB=*/0, rows);
+}
+
 } // namespace
 
 FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, bool othersRead, bool othersAfter) {
@@ -111,6 +134,8 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
   if (producerReduces) {
     if (consumerTemplate)
       return no("a contraction cannot read a reduction that is in its kernel");
+    if (othersRead && othersAfter && goesBeside(producer, consumer))
+      return yes(FusionPlan::MergeAndKeep, "others read it too: the kernel yields it as well");
     if (othersRead)
       return no("the result of the reduction is read elsewhere too");
     return yes(FusionPlan::Merge, "both go over the same rows"); // accept() looks at them

@@ -43,19 +43,6 @@ Value sourceOf(Value tensor) {
   return kernel ? kernel.getInputs()[argument.getArgNumber()] : tensor;
 }
 
-/// Reads at indices that the loops give, everywhere: what is masked, gathered or checked is scheduled for its own sake.
-bool isPlain(ir::LoopsOp loops) {
-  for (Operation &op : loops.getBody().front()) {
-    if (isa<ir::BoundsCheckOp>(op))
-      return false;
-    auto load = dyn_cast<ir::LoadOp>(op);
-    if (load &&
-        (load.getMask() || !llvm::all_of(load.getIndices(), [](Value index) { return isa<BlockArgument>(index); })))
-      return false;
-  }
-  return true;
-}
-
 /// The same element for all points of two nests, whose loops correspond.
 bool readTheSame(ir::LoadOp a, ir::LoadOp b) {
   if (sourceOf(a.getTensor()) != sourceOf(b.getTensor()) || a.getMap() != b.getMap())
@@ -152,6 +139,18 @@ unsigned rowRank(ir::KernelOp kernel) {
       if (loops.getNumReductions() > 0)
         return loops.getExtents().getExprs().size() - loops.getNumReductions();
   return 0;
+}
+
+bool isPlain(ir::LoopsOp loops) {
+  for (Operation &op : loops.getBody().front()) {
+    if (isa<ir::BoundsCheckOp>(op))
+      return false;
+    auto load = dyn_cast<ir::LoadOp>(op);
+    if (load &&
+        (load.getMask() || !llvm::all_of(load.getIndices(), [](Value index) { return isa<BlockArgument>(index); })))
+      return false;
+  }
+  return true;
 }
 
 Bytes sharedBytes(ir::LoopsOp a, ir::LoopsOp b) {

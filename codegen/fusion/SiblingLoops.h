@@ -21,6 +21,10 @@ Bytes bytesOf(mlir::Type type, mlir::ArrayAttr symbols);
 /// other nests beside them, else none.
 unsigned rowRank(ir::KernelOp kernel);
 
+/// Whether all loads are at indices that the loops give, everywhere: what is masked, gathered or checked is scheduled
+/// for its own sake.
+bool isPlain(ir::LoopsOp loops);
+
 /// Bytes that both nests load through equal maps, and would load once as one nest. 0 where they are no match: other
 /// extents or combiners, a body that is masked, gathers or reports, values of other widths. The nests may be those of
 /// different kernels: inputs of these are compared, not arguments.

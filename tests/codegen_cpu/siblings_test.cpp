@@ -114,6 +114,16 @@ TEST_P(SiblingsTest, MeanOfSquaresLessSquareOfMean) {
           {{"%e", {0}}, {"%v", {0}}}, 1e-4);
 }
 
+// What follows a normalisation is made beside it, where the normalisation is read elsewhere too.
+TEST_P(SiblingsTest, NormAndSum) {
+  for (const auto& [element, dtype] : {std::pair("f32", DType::kF32), {"f16", DType::kF16}})
+    for (const auto& extents : kShapes)
+      check(element, dtype, extents,
+            "  %n = tcc.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5} : (TYPE) -> TYPE\n"
+            "  %s = tcc.add %n, %y : TYPE\n",
+            {{"%s", {0, 1}}, {"%n", {0, 1}}}, dtype == DType::kF16 ? 4e-3 : 1e-4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpus, SiblingsTest,
                          ::testing::Values(Case{"", false}, Case{"", true}, Case{"x86-64-v3", false},
                                            Case{"x86-64-v3", true}),

@@ -79,3 +79,45 @@ func.func @known_index(%x: tensor<3x4xf32>) -> tensor<5x4xf32> {
   %g = tcc.gather %x, %i {axis = 0 : i64} : (tensor<3x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
   return %g : tensor<5x4xf32>
 }
+
+// -----
+
+// The pass that writes the norm also adds the position to it: two results, and the norm is not read again.
+// CHECK-LABEL: func.func @norm_and_position
+// CHECK: %[[BOTH:.*]]:2 = tcc.kernel(%{{.*}}, %{{.*}}) ["layer_norm", "add"]
+// CHECK: tcc.yield %{{.*}}, %{{.*}} : f32, f32
+// CHECK-NOT: tcc.kernel(
+// CHECK: tcc.scan %[[BOTH]]#1
+func.func @norm_and_position(%x: tensor<6x128xf32>, %p: tensor<6x128xf32>) -> (tensor<6x128xf32>, tensor<6x128xf32>) {
+  %n = tcc.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5} : (tensor<6x128xf32>) -> tensor<6x128xf32>
+  %q = tcc.add %n, %p : tensor<6x128xf32>
+  %s = tcc.scan %n {kind = #tcc.reduce_kind<sum>, axis = 1 : i64, exclusive = false, reverse = false} : (tensor<6x128xf32>) -> tensor<6x128xf32>
+  return %q, %s : tensor<6x128xf32>, tensor<6x128xf32>
+}
+
+// -----
+
+// Read across.
+// CHECK-LABEL: func.func @norm_read_otherwise
+// CHECK: tcc.kernel({{.*}}) ["layer_norm"]
+// CHECK: tcc.kernel({{.*}}) ["transpose", "add"]
+func.func @norm_read_otherwise(%x: tensor<128x128xf32>, %p: tensor<128x128xf32>) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
+  %n = tcc.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5} : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  %t = tcc.transpose %n {permutation = array<i64: 1, 0>} : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  %q = tcc.add %t, %p : tensor<128x128xf32>
+  %s = tcc.scan %n {kind = #tcc.reduce_kind<sum>, axis = 1 : i64, exclusive = false, reverse = false} : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  return %q, %s : tensor<128x128xf32>, tensor<128x128xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @norm_read_before
+// CHECK: tcc.kernel({{.*}}) ["layer_norm"]
+// CHECK: tcc.scan
+// CHECK: tcc.kernel({{.*}}) ["add"]
+func.func @norm_read_before(%x: tensor<6x128xf32>) -> (tensor<6x128xf32>, tensor<6x128xf32>) {
+  %n = tcc.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5} : (tensor<6x128xf32>) -> tensor<6x128xf32>
+  %s = tcc.scan %n {kind = #tcc.reduce_kind<sum>, axis = 1 : i64, exclusive = false, reverse = false} : (tensor<6x128xf32>) -> tensor<6x128xf32>
+  %q = tcc.add %n, %s : tensor<6x128xf32>
+  return %q, %n : tensor<6x128xf32>, tensor<6x128xf32>
+}
