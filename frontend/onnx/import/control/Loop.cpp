@@ -22,6 +22,7 @@ static void unroll(NodeBuilder &b, Value tripCount, Value condition) {
   }
   size_t carriedCount = b.numInputs() - 2;
   std::vector<Item> carried;
+  carried.reserve(carriedCount);
   for (size_t i = 0; i < carriedCount; ++i)
     carried.push_back(b.item(i + 2));
   std::vector<Values> scans(b.numOutputs() - carriedCount);

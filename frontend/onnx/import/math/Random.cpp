@@ -7,7 +7,7 @@ namespace tcc::onnx {
 
 static NamedAttribute seed(NodeBuilder &b) { return b.f64("seed", b.floatAttr("seed", 0)); }
 
-static void random(NodeBuilder &b, bool normal, Exprs extents, Type type) {
+static void random(NodeBuilder &b, bool normal, const Exprs &extents, Type type) {
   SmallVector<NamedAttribute> config{seed(b)};
   for (auto [name, fallback] : normal ? std::array{std::pair("mean", 0.0), std::pair("scale", 1.0)}
                                       : std::array{std::pair("low", 0.0), std::pair("high", 1.0)})

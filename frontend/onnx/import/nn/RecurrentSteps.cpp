@@ -187,7 +187,9 @@ Values convertToSteps(NodeBuilder &b, const RecurrentLayer &layer) {
     x = b.transpose(x, {1, 0, 2});
   AffineExpr steps = b.extent(x, 0), batch = b.extent(x, 1), inputs = b.extent(x, 2),
              directions = b.expr(layer.directions);
-  auto fits = [&](Value v, Exprs extents) { return !v || (b.elementType(v) == element && b.extents(v) == extents); };
+  auto fits = [&](Value v, const Exprs &extents) {
+    return !v || (b.elementType(v) == element && b.extents(v) == extents);
+  };
   if (ir::getConstant(steps) == 0 || !fits(w, {directions, b.expr(width), inputs}) ||
       !fits(r, {directions, b.expr(width), b.expr(layer.hidden)}) || !fits(bias, {directions, b.expr(2 * width)}) ||
       !fits(peepholes, {directions, b.expr(3 * layer.hidden)}))
