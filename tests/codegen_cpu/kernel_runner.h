@@ -64,6 +64,9 @@ struct RunResult {
 
 class KernelRunner {
  public:
+  static constexpr int64_t kGuard = 64;
+  static constexpr char kFill = 0x7f;
+
   explicit KernelRunner(const std::string& cpuName = "") {
     context.loadDialect<ir::TCCDialect>();
     Backend::loadDialects(&context);
@@ -106,10 +109,13 @@ class KernelRunner {
       auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
       Dims dims;
       for (mlir::AffineExpr extent : ir::getExtents(type)) dims.push_back(evaluate(extent));
-      result.outputs.push_back(*Tensor::Allocate(ir::getDType(type.getElementType()), dims));
-      buffers.push_back(result.outputs.back().data());
-      // What is never written shows.
-      memset(buffers.back(), 0x7f, result.outputs.back().num_elements() * DTypeBits(result.outputs.back().dtype()) / 8);
+      // What is never written shows, and so does what is written after the end.
+      DType dtype = ir::getDType(type.getElementType());
+      int64_t bytes = *NumElements(dims) * DTypeBits(dtype) / 8;
+      Tensor memory = *Tensor::Allocate(DType::kU8, {bytes + kGuard});
+      buffers.push_back(memory.data());
+      memset(buffers.back(), kFill, bytes + kGuard);
+      result.outputs.push_back(Tensor::Wrap(memory.data(), dtype, dims, ContiguousStrides(dims), [memory] {}));
     }
     std::vector<std::vector<char>> temporaries;
     for (mlir::AffineExpr size : code->temporaryBytes) {
@@ -131,6 +137,10 @@ class KernelRunner {
       std::shuffle(pieces.begin(), pieces.end(), random);
       for (auto [begin, end] : pieces)
         result.error |= loaded.call(launch.function, arguments, scalars, begin, end, scratch);
+    }
+    for (const Tensor& output : result.outputs) {
+      const char* end = static_cast<const char*>(output.data()) + output.num_elements() * DTypeBits(output.dtype()) / 8;
+      EXPECT_TRUE(std::all_of(end, end + kGuard, [](char byte) { return byte == kFill; })) << "written after the end";
     }
     result.code = *code;
     return result;

@@ -156,8 +156,8 @@ TEST_P(ScatterTest, BadIndicesAreReported) {
 
 // What only the run can tell: nothing is written to an axis without elements, and nothing read beyond the updates.
 TEST_P(ScatterTest, BadExtentsAreReported) {
-  Scatter nd{"scatter_nd", "", {0, 1}, {2, -1}, {3, 4}, "add"};
-  Scatter elements{"scatter_elements", "axis = 0 : i64, ", {0, 1}, {2, 3}, {4, 5}, "add"};
+  Scatter nd{"scatter_nd", "", {0, 1}, {2, -1}, {3, 4}, "assign"};
+  Scatter elements{"scatter_elements", "axis = 0 : i64, ", {0, 1}, {2, 3}, {4, 5}, "assign"};
   // s0, s1: x; then the indices' and the updates'.
   for (std::vector<int64_t> values :
        {std::vector<int64_t>{0, 8, 2, 2, 8}, {4, 8, 3, 2, 8}, {4, 8, 2, 3, 8}, {4, 8, 2, 2, 5}, {4, 8, 2, 2, 9}}) {
