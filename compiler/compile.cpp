@@ -211,7 +211,9 @@ class Compilation {
     pipeline_options_.target = nullptr;
     target_ = {};
     imported_ = {};
+    simplified_ = {};
     module_ = {};
+    result_ = {};
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<ir::TCCDialect, mlir::func::FuncDialect>();
     TCC_RETURN_IF_ERROR(MakeTarget());

@@ -303,7 +303,7 @@ std::string OptionsKey(const Options& options) {
   // These decide which specialisations are asked for, not what is in one.
   json.erase("dynamic");
   json.erase("recompile_limit");
-  json.erase("external_data_roots");
+  // The roots stay: what one call may read is not found by another that may not.
   return json.dump();
 }
 

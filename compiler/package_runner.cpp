@@ -1,6 +1,7 @@
 #include "compiler/package_runner.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/cpu_count.h"
 #include "runtime/run_context.h"
 #include "runtime/status.h"
 
@@ -29,8 +30,10 @@ absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const i
   }
   if (context == nullptr) context = std::make_unique<ExecutionContext>(plan_, nullptr, max_recordings_);
   absl::Status status = context->Run(inputs, symbols, options, outputs);
+  // A burst of calls does not keep its memory for good.
+  static const auto most = static_cast<size_t>(DefaultThreadCount());
   std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(context));
+  if (idle_.size() < most) idle_.push_back(std::move(context));
   return status;
 }
 

@@ -17,7 +17,8 @@ namespace tcc {
 // Recorded plans that a context holds at a time, in the modes that record.
 inline constexpr int kMaxRecordings = 8;
 
-// A plan with the contexts its calls need: as many as run at once. Thread-safe.
+// A plan with the contexts its calls need: as many as run at once; between calls at most as many as there are CPUs
+// (DefaultThreadCount) stay. Thread-safe.
 class PlanRunner {
  public:
   PlanRunner(std::shared_ptr<const PreparedPlan> plan, bool records)

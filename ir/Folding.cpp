@@ -30,14 +30,16 @@ mlir::RankedTensorType staticResult(Operation *op, unsigned index) {
 /// Multiplications of a contraction; 0 for other ops. Saturates.
 int64_t workOf(Operation *op) {
   auto elements = [](mlir::Value v) { return llvm::cast<mlir::ShapedType>(v.getType()).getNumElements(); };
+  auto multiply = [](uint64_t x, uint64_t y) {
+    return static_cast<int64_t>(std::min<uint64_t>(llvm::SaturatingMultiply(x, y), INT64_MAX));
+  };
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case([&](MatmulOp m) {
         int64_t k = llvm::cast<mlir::ShapedType>(m.getA().getType()).getShape().back();
-        return llvm::SaturatingMultiply<uint64_t>(elements(m.getY()), k);
+        return multiply(elements(m.getY()), k);
       })
-      .Case<ConvOp, ConvTransposeOp>(
-          [&](auto conv) { return llvm::SaturatingMultiply<uint64_t>(elements(conv.getY()), elements(conv.getW())); })
-      .Case([&](AttentionOp a) { return llvm::SaturatingMultiply<uint64_t>(elements(a.getQ()), elements(a.getK())); })
+      .Case<ConvOp, ConvTransposeOp>([&](auto conv) { return multiply(elements(conv.getY()), elements(conv.getW())); })
+      .Case([&](AttentionOp a) { return multiply(elements(a.getQ()), elements(a.getK())); })
       .Default([](Operation *) { return 0; });
 }
 
@@ -174,11 +176,6 @@ std::optional<int64_t> getSplatInt(mlir::Value value) {
     return number.getValue().getSExtValue();
   uint64_t bits = number.getValue().getZExtValue();
   return bits > INT64_MAX ? std::nullopt : std::optional<int64_t>(bits);
-}
-
-std::optional<double> getSplatFloat(mlir::Value value) {
-  auto number = llvm::dyn_cast_or_null<mlir::FloatAttr>(getSplatValue(value));
-  return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
 }
 
 } // namespace tcc::ir

@@ -31,8 +31,7 @@ mlir::LogicalResult foldSymbolic(mlir::Operation *op, llvm::ArrayRef<mlir::Attri
 /// The one value of all elements, also through broadcasts, reshapes and other movement of a splat; null if there is
 /// none.
 mlir::Attribute getSplatValue(mlir::Value value);
-/// The same as a number. Integers and bools only / floats only.
+/// The same as a number, of integers and bools.
 std::optional<int64_t> getSplatInt(mlir::Value value);
-std::optional<double> getSplatFloat(mlir::Value value);
 
 } // namespace tcc::ir

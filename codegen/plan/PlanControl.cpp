@@ -114,14 +114,15 @@ LogicalResult PlanBuilder::buildLoop(ir::LoopOp op, Instructions &out) {
     scan.dtype = ir::getDType(cast<RankedTensorType>(element.getType()).getElementType());
     loop.scan_outputs.push_back(scan);
   }
-  for (auto [to, from] : moves)
-    move(to, from, inner);
+  // It may be a carried value, as that was in this iteration.
   if (op.getCondition()) {
     FailureOr<ValueId> next = use(yield->getOperand(0));
     if (failed(next))
       return failure();
     move(loop.condition, *next, inner);
   }
+  for (auto [to, from] : moves)
+    move(to, from, inner);
   registers.leaveBlock();
 
   for (size_t i = 0; i < loop.scan_outputs.size(); ++i) {

@@ -40,7 +40,8 @@ std::optional<double> getSplat(Value value) {
     if (auto real = llvm::dyn_cast<mlir::FloatAttr>(element))
       number = real.getValueAsDouble();
     else if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(element))
-      number = static_cast<double>(integer.getValue().getSExtValue());
+      number =
+          integer.getValue().roundToDouble(integer.getType().isSignlessInteger() && !integer.getType().isInteger(1));
     else
       return std::nullopt;
     if (result && *result != number)
@@ -164,16 +165,6 @@ std::optional<ChannelConstant> getChannelConstant(Value value) {
     return std::nullopt;
   result.elements = *std::move(elements);
   return result;
-}
-
-Value otherOperand(mlir::Operation *op, Value one) {
-  if (op->getNumOperands() != 2)
-    return {};
-  if (op->getOperand(0) == one)
-    return op->getOperand(1);
-  if (op->getOperand(1) == one)
-    return op->getOperand(0);
-  return {};
 }
 
 } // namespace tcc::ir

@@ -28,7 +28,4 @@ struct ChannelConstant {
 };
 std::optional<ChannelConstant> getChannelConstant(mlir::Value value);
 
-/// For a commutative binary op: the operand that is not `one`, or null if `one` is not an operand.
-mlir::Value otherOperand(mlir::Operation *op, mlir::Value one);
-
 } // namespace tcc::ir

@@ -151,7 +151,8 @@ absl::Status ExecutionContext::Runner::TakeOutputs(std::vector<Tensor>* outputs)
       copy = copy && overlapping_;
     } else {
       copy |= !tensor.is_contiguous();
-      for (size_t j = 0; j < i; ++j) copy |= ids[j] == ids[i];
+      // (A view of another output, or the same value.)
+      for (size_t j = 0; j < i; ++j) copy |= tensor.storage() != nullptr && tensor.storage() == (*outputs)[j].storage();
     }
     if (copy && !IsDirect(i, tensor)) {
       TCC_ASSIGN_OR_RETURN(tensor, tensor.Clone());

@@ -6,7 +6,6 @@
 #include "runtime/status.h"
 
 namespace tcc {
-namespace {}  // namespace
 
 absl::Status ExecutionContext::Runner::Do(const plan::Compute& i) {
   TCC_ASSIGN_OR_RETURN(f_.registers[static_cast<size_t>(i.result)], Evaluate(i.op, f_.Eval(i.lhs), f_.Eval(i.rhs)));

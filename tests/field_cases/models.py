@@ -127,6 +127,13 @@ def control_flow(add):
                                  [info("c2", np.array(True)), info("w", np.array(1.0, F)), info("element", np.array(1.0, F))])
         return helper.make_node("Loop", [*first, "one"], [out, "all"], body=body)
 
+    # What a body yields as condition may be a carried value, as that was before the iteration.
+    body = helper.make_graph([node("Identity", "v", "c2"), node("And", "v never", "w"), node("Add", "n n1", "m")], "body",
+                             [info("i", np.array(0)), info("c", np.array(True)), info("v", np.array(True)), info("n", np.array(0))],
+                             [info("c2", np.array(True)), info("w", np.array(True)), info("m", np.array(0))])
+    add("loop_condition_is_carried", helper.make_node("Loop", ["trips", "c0", "v0", "n0"], ["v_last", "y"], body=body),
+        {"v0": np.array(True), "never": np.array(False), "n0": np.array(0), "n1": np.array(1), "c0": np.array(True)},
+        {"v_last": np.array(False), "y": np.array(2)}, constants={"trips": np.array(10)})
     one, limit = {"one": np.array(1, F)}, {"limit": np.array(20, F)}
     powers = {"y": np.array(32, F), "all": np.array([2, 4, 8, 16, 32], F)}
     add("loop_do_while", doubling(["", "c0"]), one, powers, constants={"c0": np.array(True), **limit})

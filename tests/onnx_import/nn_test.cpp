@@ -44,6 +44,23 @@ TEST(Conv, SameUpperWithStrideAndSymbolicExtents) {
 }
 
 // microsoft/onnxruntime#11927
+// Arithmetic with what a file says must not overflow: each attribute of each windowed op.
+TEST(Window, SizesBeyondAnyWindowAreRefused) {
+  const std::string huge = "4611686018427387904", weights = "w = Constant <value = float[1, 1, 1] {1.0}> () y = ";
+  const std::vector<std::string> attributes = {"strides = [" + huge + "]", "dilations = [" + huge + "]",
+                                               "pads = [" + huge + ", " + huge + "]", "pads = [-" + huge + ", 0]"};
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    for (const std::string& attribute : attributes)
+      expectError(node(22, "float[1, 1, 3] x", weights + op + " <" + attribute + "> (x, w)"), {count({1, 1, 3})},
+                  "2^30");
+  }
+  expectError(node(22, "float[1, 1, 3] x", weights + "ConvTranspose <output_shape = [" + huge + "]> (x, w)"),
+              {count({1, 1, 3})}, "2^30");
+  for (const char* op : {"MaxPool", "AveragePool"})
+    expectError(node(22, "float[1, 1, 3] x", std::string("y = ") + op + " <kernel_shape = [" + huge + "]> (x)"),
+                {count({1, 1, 3})}, "2^30");
+}
+
 TEST(ConvTranspose, SameUpperWithOutputPadding) {
   EXPECT_EQ(
       dimsOf(node(11, "float[1, 2, 3, 3] x, float[2, 1, 3, 3] w",

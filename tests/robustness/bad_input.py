@@ -178,6 +178,15 @@ def tensors(tcc):
             with open('inner/ten.bin', 'wb') as file:
                 file.write(bytes(10))
         bad('external_' + name, text, external=external)
+    # A call that may read the data leaves nothing in the cache for one that may not.
+    os.makedirs('rooted/model')
+    with open('rooted/data.bin', 'wb') as file:
+        file.write(bytes(24))
+    rooted = 'rooted/model/rooted.onnx'
+    weight(rooted, (2, 3), external={'location': '../data.bin', 'length': 24})
+    for _ in range(2):
+        expect('outside', tcc, 'run', rooted, '--random')
+        expect('y', tcc, 'run', rooted, '--random', '--external-data-root', 'rooted', code=0)
 
 
 def calls(tcc):

@@ -71,6 +71,24 @@ TEST(Executor, DynamicExtents) {
   EXPECT_GE(context.arena_bytes(), 4000);
 }
 
+TEST(Executor, OutputsDoNotShareMemory) {
+  // The value itself twice, and a view of it.
+  Plan plan;
+  plan.num_values = 3;
+  plan.inputs = {0};
+  plan.outputs = {1, 2, 1};
+  plan.body.instructions = {
+      plan::Library{"fill", {}, {{"shape", {Operand::Imm(4)}}}, {}, {{1, DType::kF32, {Operand::Imm(4)}}}, ""},
+      plan::View{2, 1, {Operand::Imm(2), Operand::Imm(2)}, {}, {}}};
+  TestContext context(*Prepare(plan));
+  const std::vector<Tensor> outputs = *context.Run({F32({1})}, {});
+  outputs[0].data_as<float>()[0] = 1;
+  outputs[1].data_as<float>()[0] = 2;
+  EXPECT_THAT(Floats(outputs[0]), ElementsAre(1, 7, 7, 7));
+  EXPECT_THAT(Floats(outputs[1]), ElementsAre(2, 7, 7, 7));
+  EXPECT_THAT(Floats(outputs[2]), ElementsAre(7, 7, 7, 7));
+}
+
 TEST(Executor, OutputsOfEarlierCallsStay) {
   TestContext context(*Prepare(AddScale()));
   const Tensor first = (*context.Run({F32({1, 2}), F32({0, 0})}, {2}))[0];

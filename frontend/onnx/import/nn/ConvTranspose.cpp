@@ -14,12 +14,15 @@ void convertConvTranspose(NodeBuilder &b) {
   Ints outputPadding = spatialAttr(b, "output_padding", spatial, 0), low(spatial, 0), high(spatial, 0);
   for (size_t i = 0; i < spatial; ++i)
     kernel.push_back(b.requireExtent(w, i + 2, "the kernel"));
+  kernel = windowSizes(b, "the kernel", std::move(kernel));
   std::string autoPad = b.stringAttr("auto_pad", "NOTSET");
   std::optional<Ints> outputShape = b.intsAttr("output_shape");
   if (outputShape && outputShape->size() == spatial + 2)
     outputShape->erase(outputShape->begin(), outputShape->begin() + 2);
   b.check(!outputShape || outputShape->size() == spatial,
           "attribute 'output_shape' must have an entry per spatial axis");
+  if (outputShape)
+    outputShape = windowSizes(b, "attribute 'output_shape'", *std::move(outputShape));
   bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
   b.check(same || autoPad == "NOTSET" || autoPad == "VALID", "attribute 'auto_pad' is '" + autoPad + "'");
   if (outputShape || same) {
@@ -38,8 +41,7 @@ void convertConvTranspose(NodeBuilder &b) {
       high[i] = total - low[i];
     }
   } else if (autoPad == "NOTSET") {
-    Ints pads = b.intsAttr("pads").value_or(Ints(2 * spatial, 0));
-    b.check(pads.size() == 2 * spatial, "attribute 'pads' must have " + Twine(2 * spatial) + " entries");
+    Ints pads = spatialAttr(b, "pads", 2 * spatial, 0);
     low.assign(pads.begin(), pads.begin() + spatial);
     high.assign(pads.begin() + spatial, pads.end());
   }

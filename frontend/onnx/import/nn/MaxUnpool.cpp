@@ -13,8 +13,8 @@ void convertMaxUnpool(NodeBuilder &b) {
   size_t spatial = b.rank(x) - 2;
   std::optional<Ints> kernel = b.intsAttr("kernel_shape");
   b.check(kernel && kernel->size() == spatial, "attribute 'kernel_shape' must have an entry per spatial axis");
-  Ints strides = spatialAttr(b, "strides", spatial, 1), pads = b.intsAttr("pads").value_or(Ints(2 * spatial, 0));
-  b.check(pads.size() == 2 * spatial, "attribute 'pads' must have " + Twine(2 * spatial) + " entries");
+  kernel = windowSizes(b, "attribute 'kernel_shape'", *std::move(kernel));
+  Ints strides = spatialAttr(b, "strides", spatial, 1), pads = spatialAttr(b, "pads", 2 * spatial, 0);
   Exprs pooled = b.extents(x);
   for (size_t i = 0; i < spatial; ++i)
     pooled[i + 2] =

@@ -5,10 +5,18 @@ using namespace mlir;
 
 namespace tcc::onnx {
 
+Ints windowSizes(NodeBuilder &b, const Twine &what, Ints values) {
+  // A product of two, and sums of those, stay far from overflow.
+  constexpr int64_t kMost = int64_t(1) << 30;
+  for (int64_t value : values)
+    b.check(-kMost <= value && value <= kMost, what + " has an entry of " + Twine(value) + ", the most is 2^30");
+  return values;
+}
+
 Ints spatialAttr(NodeBuilder &b, StringRef name, size_t count, int64_t fallback) {
   Ints values = b.intsAttr(name).value_or(Ints(count, fallback));
   b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");
-  return values;
+  return windowSizes(b, "attribute '" + name + "'", std::move(values));
 }
 
 static void samePadding(NodeBuilder &b, Window &w, bool upper, Value fill) {
@@ -44,7 +52,7 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
           "the kernel has " + Twine(kernel.size()) + " axes for " + Twine(spatial) + " spatial axes of the input");
   Window w;
   w.x = x;
-  w.kernel = kernel;
+  w.kernel = windowSizes(b, "the kernel", std::move(kernel));
   w.strides = spatialAttr(b, "strides", spatial, 1);
   w.dilations = spatialAttr(b, "dilations", spatial, 1);
   for (size_t i = 0; i < spatial; ++i)
@@ -57,8 +65,7 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
   if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
     samePadding(b, w, autoPad == "SAME_UPPER", fill);
   } else if (autoPad == "NOTSET") {
-    Ints pads = b.intsAttr("pads").value_or(Ints(2 * spatial, 0));
-    b.check(pads.size() == 2 * spatial, "attribute 'pads' must have " + Twine(2 * spatial) + " entries");
+    Ints pads = spatialAttr(b, "pads", 2 * spatial, 0);
     w.low.assign(pads.begin(), pads.begin() + spatial);
     w.high.assign(pads.begin() + spatial, pads.end());
   } else {

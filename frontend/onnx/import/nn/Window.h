@@ -16,7 +16,9 @@ struct Window {
 /// Reads strides, dilations, pads, auto_pad and ceil_mode. `fill` (rank 0, null: zero) is what symbolic SAME padding
 /// adds.
 Window readWindow(NodeBuilder &b, mlir::Value x, Ints kernel, mlir::Value fill = {});
-/// One entry per spatial axis of an attribute with a default.
+/// The sizes themselves; an error where one is so large that arithmetic with them could overflow.
+Ints windowSizes(NodeBuilder &b, const llvm::Twine &what, Ints sizes);
+/// The `count` entries of an attribute of sizes with a default: one per spatial axis, of `pads` two.
 Ints spatialAttr(NodeBuilder &b, llvm::StringRef name, size_t count, int64_t fallback);
 /// The attributes of a tcc op with a window.
 llvm::SmallVector<mlir::NamedAttribute> windowAttrs(NodeBuilder &b, const Window &window, bool withKernel);

@@ -1,6 +1,7 @@
 // https://onnx.ai/onnx/operators/onnx__Col2Im.html: overlapping blocks are added into an image, by one scatter of
 // constant indices.
 #include "frontend/onnx/import/Conversions.h"
+#include "frontend/onnx/import/nn/Window.h"
 
 using namespace mlir;
 
@@ -14,12 +15,9 @@ void convertCol2Im(NodeBuilder &b) {
   size_t dims = image.size();
   b.check(b.rank(x) == 3 && dims > 0 && block.size() == dims,
           "needs an input of rank 3 and a block of the image's rank");
-  auto list = [&](StringRef name, size_t count, int64_t fallback) {
-    Ints values = b.intsAttr(name).value_or(Ints(count, fallback));
-    b.check(values.size() == count, "attribute '" + name + "' must have " + Twine(count) + " entries");
-    return values;
-  };
-  Ints strides = list("strides", dims, 1), dilations = list("dilations", dims, 1), pads = list("pads", 2 * dims, 0);
+  block = windowSizes(b, "block_shape", std::move(block));
+  Ints strides = spatialAttr(b, "strides", dims, 1), dilations = spatialAttr(b, "dilations", dims, 1);
+  Ints pads = spatialAttr(b, "pads", 2 * dims, 0);
   Ints padded(dims), blocks(dims);
   int64_t kernel = 1, columns = 1, pixels = 1;
   for (size_t i = 0; i < dims; ++i) {
