@@ -34,8 +34,7 @@ struct ConstantBlob {
 
 /// How one tcc.kernel op is executed.
 struct KernelCode {
-  llvm::SmallVector<LaunchSpec>
-      launches; ///< run in order; none: not supported, the planner falls back to library calls
+  llvm::SmallVector<LaunchSpec> launches; ///< run in order; at least one
   llvm::SmallVector<mlir::AffineExpr> temporaryBytes;
   llvm::SmallVector<ConstantBlob> constants;
   /// Positions of kernel inputs that the code no longer reads (replaced by constants): the planner may drop them.
@@ -57,7 +56,8 @@ using ConstantInputs = llvm::ArrayRef<mlir::ElementsAttr>;
 class Target {
 public:
   virtual ~Target() = default;
-  /// Whether a schedule exists for this kernel: asked by fusion and by the planner, cheap, no side effects.
+  /// Whether a schedule exists for this kernel: asked by fusion, cheap, no side effects. What has none stays a
+  /// library call.
   virtual bool canCompile(mlir::Operation *kernel) = 0;
   /// Schedules the kernel and queues its code; kernels of the same structure share a function. `kernel` is a
   /// tcc.kernel. Not thread-safe. An error is emitted at the kernel's location.

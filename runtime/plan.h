@@ -85,7 +85,7 @@ struct Library {
   std::vector<Result> results;
   std::string name;
 };
-// values[result] = rank-`shape` tensor of dtype i64 with the given elements (shape arithmetic as data).
+// values[result] = a tensor of these extents with the given elements (shape arithmetic as data).
 struct MakeTensor {
   ValueId result;
   DType dtype;
@@ -115,7 +115,7 @@ struct Move {
   ValueId to;
   ValueId from;
 };
-// Runs one of two blocks on the bool scalar values[condition]; both blocks Move their results into `results`.
+// Runs one of two blocks on the bool scalar values[condition]; both blocks Move their results into the same values.
 struct If {
   ValueId condition;
   std::vector<Block> blocks;  // then, else

@@ -8,12 +8,6 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
-/// Ops whose reference kernel may return a view of an operand.
-bool mayReturnView(Operation *op) {
-  return isa<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp, ir::CastOp, ir::BitcastOp, ir::ConcatOp,
-             ir::PadOp, ir::LibraryOp>(op);
-}
-
 bool isPacked(Type tensor) { return tcc::IsPacked(ir::getDType(cast<RankedTensorType>(tensor).getElementType())); }
 
 } // namespace
@@ -170,7 +164,6 @@ LogicalResult PlanBuilder::buildLibrary(Operation *op, Instructions &out) {
   if (library)
     for (int64_t position : library.getAbsent())
       call.inputs.insert(call.inputs.begin() + std::min<size_t>(position, call.inputs.size()), kNoValue);
-  bool view = mayReturnView(op);
   for (Value value : op->getResults()) {
     auto type = cast<RankedTensorType>(value.getType());
     plan::Library::Result entry;
@@ -186,11 +179,8 @@ LogicalResult PlanBuilder::buildLibrary(Operation *op, Instructions &out) {
         return failure();
       entry.dims.push_back(*operand);
     }
-    entry.value = define(value, view && !isa<ir::ReshapeOp>(op) ? Layout{} : rowMajorLayout(type));
-    if (view)
-      for (ValueId input : call.inputs)
-        if (input != kNoValue)
-          result.values[entry.value].aliases.push_back(input);
+    // Memory of its own, whatever the kernel returns: the executor sees to it.
+    entry.value = define(value, rowMajorLayout(type));
     call.results.push_back(std::move(entry));
   }
   record(op, call.name, "", 1);

@@ -31,7 +31,7 @@ struct LoopNest {
   llvm::DenseMap<mlir::Value, mlir::AffineExpr> index;        ///< every value of type index in the body
   llvm::SmallVector<mlir::Value> opaque;                      ///< values of dimensions kFirstOpaqueDim + i
   llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> offset; ///< of each tcc.load
-  llvm::DenseMap<mlir::Operation *, Exprs> coordinates;     ///< of each tcc.load, one per axis; not kept up by merge()
+  llvm::DenseMap<mlir::Operation *, Exprs> coordinates; ///< of each tcc.load, one per axis; not kept up by mergeDims()
   llvm::DenseMap<mlir::Operation *, Conditions> conditions; ///< of masked loads and tcc.in_set
   llvm::SmallVector<mlir::AffineExpr> resultOffset;         ///< of each result
 

@@ -282,7 +282,7 @@ void CompileFlags::AddTo(CLI::App& command) {
   command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
   command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors; an ONNX model has none");
   command.add_option("--precision", precision_, "How weights and activations are stored: model, f32, bf16 or f16");
-  command.add_option("--numerics", numerics_, "default, or strict: without approximations");
+  command.add_option("--numerics", numerics_, "default, or strict: loops without fused multiply-add");
   command.add_option("--external-data-root", external_data_roots_, "A folder that external data may lie in");
   command.add_option("--recompile-limit", recompile_limit_, "Specialisations before the most general one");
   command.add_option("--compile-timeout", timeout_, "Seconds that one compile may take; 0: any");

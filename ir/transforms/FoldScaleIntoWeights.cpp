@@ -33,8 +33,7 @@ std::optional<Channels> channelsOf(Operation *op) {
   return std::nullopt;
 }
 
-/// The linear op below reshapes that keep the channel axis whole and last or in place: `(x W) reshaped` scales like `x
-/// W`.
+/// The linear op below reshapes that keep the channel axis whole and last: `(x W) reshaped` scales like `x W`.
 Operation *linearBelow(Value value, int64_t &axis) {
   for (;;) {
     Operation *op = value.getDefiningOp();

@@ -18,7 +18,8 @@ enum class Mode {
 // How weights and activations are stored inside; accumulation is in float32, inputs and outputs keep their dtype.
 enum class Precision { kModel, kF32, kBF16, kF16 };
 
-// kStrict switches approximations off (Winograd, fast math).
+// kStrict: loops round each product before it is added, as the model has it. (Matrix products, convolutions and
+// attention accumulate with fused multiply-add in either.)
 enum class Numerics { kDefault, kStrict };
 
 // What is known of one extent of an input before the first call.
