@@ -71,6 +71,9 @@ struct RecognizeAttention : mlir::OpRewritePattern<MatmulOp> {
   LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
     if (rankOf(op.getA()) != 4 || !llvm::isa<mlir::FloatType>(op.getType().getElementType()))
       return mlir::failure();
+    // The op wants heads.
+    if (getConstant(getExtents(op.getType())[1]) == 0)
+      return mlir::failure();
     Value probabilities = stripNanGuard(op.getA());
     auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
     if (!softmax || softmax.getAxis() != 3 || !isInteriorOf(probabilities, op.getResult()) ||

@@ -55,3 +55,13 @@ func.func @probabilities_used(%q: tensor<1x2x5x8xf32>, %kt: tensor<1x2x8x5xf32>,
   %y = tcc.matmul %p, %v : (tensor<1x2x5x5xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x5x8xf32>
   return %y, %p : tensor<1x2x5x8xf32>, tensor<1x2x5x5xf32>
 }
+
+// Attention without heads is nothing to recognise.
+// CHECK-LABEL: func @no_heads(
+// CHECK-NOT: tcc.attention
+func.func @no_heads(%q: tensor<1x0x5x8xf32>, %kt: tensor<1x0x8x5xf32>, %v: tensor<1x0x5x8xf32>) -> tensor<1x0x5x8xf32> {
+  %scores = tcc.matmul %q, %kt : (tensor<1x0x5x8xf32>, tensor<1x0x8x5xf32>) -> tensor<1x0x5x5xf32>
+  %p = tcc.softmax %scores {axis = 3 : i64} : (tensor<1x0x5x5xf32>) -> tensor<1x0x5x5xf32>
+  %y = tcc.matmul %p, %v : (tensor<1x0x5x5xf32>, tensor<1x0x5x8xf32>) -> tensor<1x0x5x8xf32>
+  return %y : tensor<1x0x5x8xf32>
+}
