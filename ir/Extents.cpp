@@ -51,6 +51,13 @@ std::optional<int64_t> getConstant(AffineExpr expr) {
   return std::nullopt;
 }
 
+int64_t ceilModePadding(int64_t high, int64_t span, int64_t stride) {
+  // Windows are ceil((extent + low + high - span) / stride) + 1, but no more than ceil((extent + low) / stride), which
+  // is ceil((extent + low + min(high - span + stride, 0)) / stride). Of high padding as wide as a window, only one
+  // window is taken off, as https://onnx.ai/onnx/operators/onnx__MaxPool.html does.
+  return high >= span ? high - 1 : std::min(high + stride, span) - 1;
+}
+
 AffineExpr product(mlir::MLIRContext *context, llvm::ArrayRef<AffineExpr> exprs) {
   AffineExpr result = mlir::getAffineConstantExpr(1, context);
   for (AffineExpr expr : exprs)

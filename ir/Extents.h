@@ -36,6 +36,10 @@ mlir::AffineExpr simplifyExtent(mlir::AffineExpr expr);
 std::optional<int64_t> getConstant(mlir::AffineExpr expr);
 /// Product of expressions (1 for none).
 mlir::AffineExpr product(mlir::MLIRContext *context, llvm::ArrayRef<mlir::AffineExpr> exprs);
+/// Rounding the number of windows up (ceil_mode, where no window starts beyond the input and its low padding) is
+/// rounding down with this high padding, for every extent of the input: so it needs no constant extent, and no minimum.
+/// `span` is what a window covers, dilation included.
+int64_t ceilModePadding(int64_t high, int64_t span, int64_t stride);
 /// An inclusive range [min, max] of an extent, from the ranges in the function's tcc.symbols (min 0, max INT64_MAX
 /// where unknown).
 std::pair<int64_t, int64_t> getRange(mlir::AffineExpr expr, mlir::ArrayAttr symbols);

@@ -58,20 +58,16 @@ LogicalResult checkWindow(std::optional<mlir::Location> loc, const Window &windo
   return success();
 }
 
-/// Output extent of one spatial axis for a kernel of extent `kernel`.
+/// Output extent of one spatial axis for a kernel of extent `kernel`. `ceil` needs a constant kernel.
 AffineExpr windowedExtent(AffineExpr input, AffineExpr kernel, const Window &window, size_t k, bool ceil) {
-  AffineExpr span = (kernel - 1) * window.dilations[k] + 1;
-  AffineExpr room = simplifyExtent(input + (window.low[k] + window.high[k]) - span);
+  AffineExpr span = simplifyExtent((kernel - 1) * window.dilations[k] + 1);
+  int64_t high = window.high[k];
+  if (ceil)
+    high = ceilModePadding(high, *getConstant(span), window.strides[k]);
+  AffineExpr room = simplifyExtent(input + (window.low[k] + high) - span);
   if (auto constant = getConstant(room); constant && *constant < 0)
     return mlir::getAffineConstantExpr(0, input.getContext());
-  if (!ceil)
-    return room.floorDiv(window.strides[k]) + 1;
-  AffineExpr count = room.ceilDiv(window.strides[k]) + 1;
-  // No window starts beyond the input and its low padding.
-  if (auto constant = getConstant(simplifyExtent(count)), extent = getConstant(input); constant && extent)
-    if ((*constant - 1) * window.strides[k] >= *extent + window.low[k])
-      return mlir::getAffineConstantExpr(*constant - 1, input.getContext());
-  return count;
+  return room.floorDiv(window.strides[k]) + 1;
 }
 
 int64_t spatialAxis(bool channelsLast, size_t k) { return static_cast<int64_t>(k) + (channelsLast ? 1 : 2); }

@@ -1,7 +1,12 @@
 //===- Optimizer.cpp - LLVM IR to object files ----------------------------===//
 #include "codegen/cpu/Optimizer.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -10,6 +15,48 @@
 #include "llvm/Target/TargetMachine.h"
 
 namespace tcc::codegen {
+namespace {
+
+// Minima and maxima of float32 values that come from 16 bits become ones of 16 bits while optimising. LLVM 19 expands
+// those of vectors to compares of which one takes NaN for a zero (expandFMINIMUM_FMAXIMUM compares by SETEQ, not
+// SETOEQ): max(0, NaN) would be 0. In float32, as they were, they are exact as well.
+void widenHalfExtrema(llvm::Function &function) {
+  llvm::SmallVector<llvm::IntrinsicInst *> found;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && llvm::is_contained({llvm::Intrinsic::minimum, llvm::Intrinsic::maximum}, call->getIntrinsicID()) &&
+        call->getType()->getScalarType()->is16bitFPTy())
+      found.push_back(call);
+  llvm::DenseMap<llvm::Value *, llvm::Value *> wideOf;
+  for (llvm::IntrinsicInst *call : found) {
+    llvm::IRBuilder<> b(call);
+    llvm::Type *narrow = call->getType(), *wide = narrow->getWithNewType(b.getFloatTy());
+    auto widen = [&](llvm::Value *value) {
+      llvm::Value *known = wideOf.lookup(value);
+      return known ? known : b.CreateFPExt(value, wide);
+    };
+    llvm::Value *lhs = widen(call->getArgOperand(0)), *rhs = widen(call->getArgOperand(1));
+    llvm::Value *result = b.CreateBinaryIntrinsic(call->getIntrinsicID(), lhs, rhs, call);
+    for (llvm::User *user : llvm::make_early_inc_range(call->users()))
+      if (auto *ext = llvm::dyn_cast<llvm::FPExtInst>(user); ext && ext->getType() == wide) {
+        ext->replaceAllUsesWith(result);
+        ext->eraseFromParent();
+      }
+    llvm::Value *back;
+    if (narrow->getScalarType()->isBFloatTy()) {
+      // The instruction that rounds to bfloat16 flushes denormals; nothing is rounded here.
+      llvm::Value *bits = b.CreateBitCast(result, narrow->getWithNewType(b.getInt32Ty()));
+      back = b.CreateBitCast(b.CreateTrunc(b.CreateLShr(bits, 16), narrow->getWithNewType(b.getInt16Ty())), narrow);
+    } else {
+      back = b.CreateFPTrunc(result, narrow);
+    }
+    wideOf[back] = result;
+    call->replaceAllUsesWith(back);
+    call->eraseFromParent();
+  }
+}
+
+} // namespace
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuDescription &cpu) {
   constexpr llvm::StringLiteral triple = "x86_64-unknown-linux-gnu";
@@ -61,6 +108,8 @@ void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, const Cp
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  for (llvm::Function &function : module)
+    widenHalfExtrema(function);
 }
 
 llvm::Expected<llvm::SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMachine &machine,

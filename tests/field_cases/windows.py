@@ -117,6 +117,22 @@ def pools(add):
         {"y": np.array([2, 6], F).reshape(1, 1, 2)}, opset=19)
     add("average_pool_dilated", node("AveragePool", "x", kernel_shape=[2], dilations=[2], strides=[2], ceil_mode=1), {"x": row},
         {"y": np.array([2, 5.5], F).reshape(1, 1, 2)}, opset=19)
+    # A kernel larger than the padded input: ceil((n + pads - span) / stride) + 1 is 1 where span - n - pads < stride.
+    for n, kernel, stride, low, high, dilation in ((2, 3, 3, 0, 0, 1), (2, 3, 2, 0, 0, 1), (3, 2, 2, 0, 0, 3), (2, 4, 3, 0, 0, 1), (5, 3, 4, 1, 0, 2),
+                                                   (1, 4, 8, 1, 1, 1), (6, 3, 4, 0, 2, 1), (7, 2, 2, 1, 1, 1)):
+        count = -(-(n + low + high - (kernel - 1) * dilation - 1) // stride) + 1
+        count -= (count - 1) * stride >= n + low
+        line = np.arange(1, n + 1, dtype=F) * np.where(np.arange(n) % 2, -1, 1).astype(F)
+        places = [[i * stride + j * dilation - low for j in range(kernel)] for i in range(count)]
+        inside = [line[[p for p in w if 0 <= p < n]] for w in places]
+        attributes = dict(kernel_shape=[kernel], strides=[stride], pads=[low, high], dilations=[dilation], ceil_mode=1)
+        name = f"pool_{n}_of_{kernel}_by_{stride}_pads_{low}_{high}_dilation_{dilation}"
+        for suffix, op, extra, values in (("max", "MaxPool", {}, [w.max() for w in inside]), ("average", "AveragePool", {}, [w.mean() for w in inside]),
+                                          ("average_with_pad", "AveragePool", {"count_include_pad": 1},
+                                           [w.sum() / sum(-low <= p < n + high for p in at) for w, at in zip(inside, places)]),
+                                          ("lp", "LpPool", {"p": 1}, [np.abs(w).sum() for w in inside])):
+            add(f"{name}_{suffix}", node(op, "x", **attributes, **extra), {"x": line.reshape(1, 1, n)}, {"y": np.array(values, F).reshape(1, 1, count)},
+                opset=19)
     for side, expected in (("SAME_UPPER", [1.5, 2.5, 3.5, 6, 8]), ("SAME_LOWER", [1, 1.5, 2.5, 3.5, 6])):
         add(f"average_pool_{side}", node("AveragePool", "x", kernel_shape=[2], auto_pad=side), {"x": row},
             {"y": np.array(expected, F).reshape(1, 1, 5)}, opset=19)

@@ -77,6 +77,44 @@ TEST(AveragePool, CeilModeStartsNoWindowBeyondTheInput) {
   expect(text, {floats({1, 1, 17, 17}, std::vector<float>(289, 1))}, floats({1, 1, 9, 9}, std::vector<float>(81, 1)));
 }
 
+// A kernel larger than the padded input has one window where it starts inside.
+TEST(Pools, CeilModeOfAKernelLargerThanTheInput) {
+  struct Case {
+    int extent, kernel, stride, low, high, dilation, windows;
+  };
+  constexpr Case cases[] = {{2, 3, 3, 0, 0, 1, 1}, {2, 3, 2, 0, 0, 1, 1}, {1, 3, 3, 0, 0, 1, 1}, {1, 2, 2, 0, 0, 1, 1},
+                            {3, 2, 2, 0, 0, 3, 1}, {2, 4, 3, 0, 0, 1, 1}, {1, 4, 8, 1, 1, 1, 1}, {1, 3, 3, 0, 0, 2, 0},
+                            {2, 3, 1, 0, 0, 1, 0}, {2, 5, 2, 1, 0, 1, 0}, {5, 3, 3, 0, 0, 1, 2}, {4, 2, 2, 1, 1, 1, 3},
+                            {7, 3, 2, 1, 1, 2, 3}, {6, 3, 4, 0, 2, 1, 2}};
+  for (const Case& c : cases) {
+    auto numbers = [](int a, int count) {
+      std::string text = std::to_string(a);
+      for (int i = 1; i < count; ++i) text += ", " + std::to_string(a);
+      return "[" + text + "]";
+    };
+    for (int axes = 1; axes <= 3; ++axes) {
+      for (const std::string op : {"MaxPool", "AveragePool", "LpPool", "Indices"}) {
+        std::string pads = numbers(c.low, axes), high = numbers(c.high, axes);
+        pads.back() = ',';
+        std::string attributes =
+            " <kernel_shape = " + numbers(c.kernel, axes) + ", strides = " + numbers(c.stride, axes) +
+            ", dilations = " + numbers(c.dilation, axes) + ", pads = " + pads + high.substr(1) + ", ceil_mode = 1> (x)";
+        std::string text = op == "Indices" ? "v, y = MaxPool" + attributes : "y = " + op + attributes;
+        Dims dims{1, 1}, expected{1, 1};
+        dims.resize(2 + axes, c.extent);
+        expected.resize(2 + axes, c.windows);
+        SCOPED_TRACE(text + " of " + std::to_string(c.extent));
+        std::string type = "float[1, 1";
+        for (int axis = 0; axis < axes; ++axis) type += ", " + std::to_string(c.extent);
+        EXPECT_EQ(dimsOf(node(22, type + "] x", text), {count({dims.begin(), dims.end()})}), expected);
+        if (c.windows > 0)
+          EXPECT_EQ(dimsOf(node(22, type + "] x", text), {count({dims.begin(), dims.end()})}, /*dynamic=*/true),
+                    expected);
+      }
+    }
+  }
+}
+
 // microsoft/onnxruntime#11828
 TEST(Pad, ReflectionUpToTheLimit) {
   std::string limit =

@@ -99,15 +99,9 @@ void convertLpPool(NodeBuilder &b) {
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     single.push_back(e[i + 2]);
     ones.push_back(b.expr(window.kernel[i]));
-    if (!window.ceilMode)
-      continue;
-    // Rounding up: pad to the last window that starts inside.
-    int64_t n = b.requireExtent(window.x, i + 2, "ceil_mode") + window.low[i] + window.high[i];
-    int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1, stride = window.strides[i];
-    int64_t out = (n - span + stride - 1) / stride + 1;
-    if ((out - 1) * stride >= n - window.high[i])
-      --out;
-    window.high[i] += std::max<int64_t>(0, (out - 1) * stride + span - n);
+    int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    if (window.ceilMode)
+      window.high[i] = ir::ceilModePadding(window.high[i], span, window.strides[i]);
   }
   SmallVector<NamedAttribute> attrs = windowAttrs(b, window, /*withKernel=*/false);
   attrs.push_back(b.i64("groups", 1));

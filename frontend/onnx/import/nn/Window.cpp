@@ -75,9 +75,6 @@ Window readWindow(NodeBuilder &b, Value x, Ints kernel, Value fill) {
   for (size_t i = 0; i < spatial; ++i) {
     std::optional<int64_t> n = b.constantExtent(w.x, i + 2);
     int64_t span = (w.kernel[i] - 1) * w.dilations[i] + 1;
-    // The last window is dropped where it would start in the high padding: decided here, or never.
-    if (w.ceilMode && w.high[i] + w.strides[i] > span)
-      b.requireExtent(w.x, i + 2, "ceil_mode");
     if (n && !w.ceilMode)
       b.check(*n + w.low[i] + w.high[i] >= span,
               "the kernel is larger than the padded input along axis " + Twine(i + 2));
