@@ -3,7 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "mlir/IR/Location.h"
+#include "ir/LocationName.h"
 
 namespace tcc {
 namespace {
@@ -12,21 +12,7 @@ constexpr size_t kMaxMessages = 20;
 
 }  // namespace
 
-std::string NameOf(mlir::Location location) {
-  std::string name;
-  location->walk([&](mlir::Location inner) {
-    if (auto named = mlir::dyn_cast<mlir::NameLoc>(inner)) {
-      name = named.getName().str();
-      return mlir::WalkResult::interrupt();
-    }
-    if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(inner)) {
-      name = absl::StrCat(file.getFilename().str(), ":", file.getLine(), ":", file.getColumn());
-      return mlir::WalkResult::interrupt();
-    }
-    return mlir::WalkResult::advance();
-  });
-  return name;
-}
+std::string NameOf(mlir::Location location) { return ir::nameOf(location); }
 
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
     : handler_(context, [this](mlir::Diagnostic& diagnostic) {

@@ -8,6 +8,7 @@
 #include "ir/Extents.h"
 #include "ir/InterpretLoops.h"
 #include "ir/KernelCall.h"
+#include "ir/LocationName.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,9 +23,8 @@ using mlir::Value;
 using Tensors = absl::StatusOr<std::vector<Tensor>>;
 
 std::string describe(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream(text) << op->getLoc() << ": " << op->getName();
-  return text;
+  const std::string name = nameOf(op->getLoc()), kind = op->getName().getStringRef().str();
+  return name.empty() ? kind : absl::StrCat(name, ": ", kind);
 }
 
 std::string toText(AffineExpr expr) {

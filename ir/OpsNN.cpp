@@ -212,8 +212,10 @@ LogicalResult AttentionOp::verify() {
   if (!getMask())
     return success();
   mlir::RankedTensorType mask = tensorType(getMask());
-  if (mask.getElementType() != element && !mask.getElementType().isInteger(1))
-    return emitOpError("the mask must be bool or of q's element type");
+  const bool half = element.isF16() || element.isBF16();
+  if (mask.getElementType() != element && !mask.getElementType().isInteger(1) &&
+      !(half && mask.getElementType().isF32()))
+    return emitOpError("the mask must be bool, of q's element type, or float32 where that has 16 bits");
   Exprs scores{q[0], q[1], q[2], k[2]}, extents = getExtents(mask);
   if (extents.size() > scores.size())
     return emitOpError("the mask has more than four axes");

@@ -97,9 +97,24 @@ LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
   auto atMost = [&](AffineExpr x, AffineExpr y) {
     return ir::getValueRange(ir::simplifyExtent(y - x), symbols).first >= 0;
   };
+  // What is cropped is gone before the rest repeats: [first, first + kept) does.
+  ir::Exprs first(from.size(), kernel.constant(0)), kept = from;
+  if (op.getMode() == ir::PadMode::Wrap)
+    for (size_t axis = 0; axis < from.size(); ++axis)
+      for (bool isLow : {true, false}) {
+        AffineExpr width = isLow ? low[axis] : high[axis];
+        auto [least, most] = ir::getValueRange(ir::simplifyExtent(width), symbols);
+        if (least >= 0)
+          continue;
+        if (most > 0)
+          return failure(); // it crops or pads: the library kernel knows
+        kept[axis] = ir::simplifyExtent(kept[axis] + width);
+        if (isLow)
+          first[axis] = -width;
+      }
   // An axis that may have no elements has nothing to repeat: the library kernel tells.
-  for (auto [axis, extent] : llvm::enumerate(from))
-    if (op.getMode() != ir::PadMode::Constant && ir::getRange(extent, symbols).first == 0 &&
+  for (auto [axis, extent] : llvm::enumerate(kept))
+    if (op.getMode() != ir::PadMode::Constant && ir::getValueRange(extent, symbols).first <= 0 &&
         !(ir::getConstant(low[axis]) == 0 && ir::getConstant(high[axis]) == 0))
       return failure();
   return lowered(kernel.map(extentsOf(op.getY()), elementOf(op.getY()), [&](Nest &nest) {
@@ -115,7 +130,7 @@ LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
         if (padsHigh)
           mask.push_back(last - index);
       } else if (op.getMode() == ir::PadMode::Wrap) {
-        index = (padsLow || padsHigh) ? index % extent : index;
+        index = (padsLow || padsHigh) ? first[axis] + (index - first[axis]) % kept[axis] : index;
       } else if (padsLow || padsHigh) {
         // Reflection and clamping are no affine functions: index arithmetic, and the result is one more dimension.
         Value value = nest.apply(index), end = nest.apply(last);

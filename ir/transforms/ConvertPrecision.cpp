@@ -10,6 +10,9 @@
 //   that is sampled (grid_sample);
 // - running sums, and library kernels other than recurrent networks.
 //
+// - in float16, what constants beyond its numbers make of the activations, up to where they are small again (softmax):
+//   Float16Range. Masks of attention stay as they are.
+//
 // Finite constants stay finite and other than 0: the lowest float32, a usual mask, is none in bf16.
 //
 //===----------------------------------------------------------------------===//
@@ -17,6 +20,7 @@
 
 #include "ir/ElementTypes.h"
 #include "ir/OpSupport.h"
+#include "ir/transforms/Float16Range.h"
 #include "ir/transforms/Passes.h"
 #include "runtime/dispatch.h"
 #include "llvm/ADT/DenseSet.h"
@@ -84,9 +88,12 @@ struct ConvertPrecisionPass : impl::ConvertPrecisionPassBase<ConvertPrecisionPas
     narrowed.clear();
     exact.clear();
     activations.clear();
+    range = {};
     llvm::SmallVector<mlir::Operation *> ops;
     getOperation()->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
       findActivations(op);
+      if (narrow.isF16())
+        range.visit(op);
       for (mlir::OpOperand &operand : op->getOpOperands())
         if (isF32(operand.get()) && needsExact(operand)) {
           exact.insert(op);
@@ -96,7 +103,8 @@ struct ConvertPrecisionPass : impl::ConvertPrecisionPassBase<ConvertPrecisionPas
     });
     bool changed = false;
     for (mlir::Operation *op : ops)
-      if (canNarrow(op) && !exact.contains(op) && computesActivation(op) && llvm::any_of(op->getResults(), isF32)) {
+      if (canNarrow(op) && !exact.contains(op) && !range.needsFloat32(op) && computesActivation(op) &&
+          llvm::any_of(op->getResults(), isF32)) {
         convert(op);
         changed = true;
       }
@@ -142,9 +150,8 @@ private:
 
   void convert(mlir::Operation *op) {
     for (mlir::OpOperand &operand : op->getOpOperands()) {
-      if (!isF32(operand.get()))
-        continue;
-      operand.set(toNarrow(operand.get()));
+      if (isF32(operand.get()) && !staysWideMask(operand))
+        operand.set(toNarrow(operand.get()));
     }
     mlir::OpBuilder builder(op);
     builder.setInsertionPointAfter(op);
@@ -190,6 +197,15 @@ private:
     return result;
   }
 
+  /// A mask that was not computed in float16, and no constant that fits.
+  bool staysWideMask(mlir::OpOperand &operand) const {
+    auto attention = llvm::dyn_cast<AttentionOp>(operand.getOwner());
+    if (!attention || !narrow.isF16() || attention.getMask() != operand.get() ||
+        operand.getOperandNumber() != attention->getNumOperands() - 1)
+      return false;
+    mlir::Value mask = operand.get();
+    return range.isLarge(mask) || !(narrowed.contains(mask) || mask.getDefiningOp<ConstantOp>());
+  }
   static bool isMask(mlir::Value value) {
     return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
       auto attention = llvm::dyn_cast<AttentionOp>(user);
@@ -253,6 +269,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> narrowed; ///< from a float32 value to the same in the narrow type
   llvm::DenseSet<mlir::Operation *> exact;           ///< stay in float32
   llvm::DenseSet<mlir::Value> activations;
+  Float16Range range; ///< of nothing for bf16
 };
 
 } // namespace

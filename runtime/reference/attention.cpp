@@ -27,7 +27,10 @@ Results Attention(const Call& call) {
   Tensor mask;
   if (call.inputs[3].valid()) {
     TCC_ASSIGN_OR_RETURN(mask, BroadcastView(call.inputs[3], {batch, heads, rows, columns}));
-    if (mask.dtype() != DType::kBool) TCC_RETURN_IF_ERROR(CheckDType(mask, q.dtype(), "a mask that is not bool"));
+    const bool wide = mask.dtype() == DType::kF32 && (q.dtype() == DType::kF16 || q.dtype() == DType::kBF16);
+    if (mask.dtype() != DType::kBool && !wide) {
+      TCC_RETURN_IF_ERROR(CheckDType(mask, q.dtype(), "a mask that is not bool"));
+    }
   }
   TCC_ASSIGN_OR_RETURN(Tensor y, Tensor::Allocate(q.dtype(), {batch, heads, rows, width}));
   if (y.num_elements() == 0) return One(std::move(y));
@@ -51,6 +54,8 @@ Results Attention(const Call& call) {
                   b * mask.strides()[0] + h * mask.strides()[1] + i * mask.strides()[2] + j * mask.strides()[3];
               if (mask.dtype() == DType::kBool) {
                 if (!mask.data_as<Bool>()[at]) score = -std::numeric_limits<double>::infinity();
+              } else if (mask.dtype() == DType::kF32) {
+                score += mask.data_as<float>()[at];
               } else {
                 score += mask.data_as<T>()[at];
               }

@@ -15,19 +15,23 @@ absl::StatusOr<std::vector<int64_t>> SourceIndices(int64_t extent, int64_t low, 
   if (size < 0) return OutOfRange("pads ", low, " and ", high, " crop more than extent ", extent, " of axis ", axis);
   // Checked before the list is allocated: a hostile pad must not take memory.
   if (size > (int64_t{1} << 40)) return OutOfRange("axis ", axis, " would have ", size, " elements");
-  if ((mode == "edge" || mode == "wrap") && extent == 0 && size > 0) {
-    return OutOfRange("axis ", axis, " of extent 0 has no element to pad with");
+  // What is cropped is gone before the rest repeats; neither the edges nor what is reflected reach that far.
+  const int64_t first = mode == "wrap" && low < 0 ? -low : 0;
+  const int64_t kept = mode == "wrap" && high < 0 ? extent + high - first : extent - first;
+  if ((mode == "edge" || mode == "wrap") && kept <= 0 && size > 0) {
+    return OutOfRange("axis ", axis, " of extent ", extent, " has no element to pad with",
+                      first > 0 || kept < extent ? ", as it is cropped first" : "");
   }
   std::vector<int64_t> sources(size);
   for (int64_t i = 0; i < size; ++i) {
     int64_t s = i - low;
-    if (s < 0 || s >= extent) {
+    if (s < first || s >= first + kept) {
       if (mode == "constant") {
         s = kFill;
       } else if (mode == "edge") {
         s = s < 0 ? 0 : extent - 1;
       } else if (mode == "wrap") {
-        s = ((s % extent) + extent) % extent;
+        s = first + (((s - first) % kept) + kept) % kept;
       } else {
         s = s < 0 ? -s : 2 * (extent - 1) - s;
       }

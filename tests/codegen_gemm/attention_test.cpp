@@ -107,8 +107,11 @@ TEST_F(Attention, StridedOperands) {
   CheckAll({.batch = 2, .heads = 3, .key_heads = 3, .queries = 17, .keys = 19, .split = true});
 }
 TEST_F(Attention, HalfPrecision) {
-  for (const char* element : {"f16", "bf16"})
+  for (const char* element : {"f16", "bf16"}) {
     CheckAll({.queries = 17, .keys = 19, .depth = 16, .width = 16, .element = element});
+    for (const char* mask : {element, "f32"})
+      CheckAll({.queries = 9, .keys = 37, .mask = {"S", "T"}, .mask_element = mask, .element = element});
+  }
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ def pads(add):
         constants={"pads": np.array([-2, 1])})
     add("edge_wider_than_the_axis", node("Pad", "x pads", mode="edge"), {"x": x.astype(F)}, {"y": np.array([0] * 6 + [1] + [2] * 5, F)},
         constants={"pads": np.array([5, 4])})
+    # ONNX Runtime crops first, and repeats what is left.
+    for low, high in ((-1, 2), (2, -1), (-1, 3), (-2, 9), (7, -3), (-1, -2), (-4, 2)):
+        row = np.arange(5, dtype=F)
+        for run_time in (False, True):
+            p = {"pads": np.array([low, high])}
+            add(f"wrap_and_crop_{low}_{high}{'_at_run_time' * run_time}", node("Pad", "x pads", mode="wrap"), {"x": row, **(p if run_time else {})},
+                {"y": np.pad(row[max(-low, 0):5 + min(high, 0)], (max(low, 0), max(high, 0)), mode="wrap")}, constants={} if run_time else p)
+    add("wrap_nothing_left", node("Pad", "x pads", mode="wrap"), {"x": np.arange(5, dtype=F)}, constants={"pads": np.array([-5, 2])}, error="no element to pad")
     add("wrap_wider_than_the_axis", node("Pad", "x pads", mode="wrap"), {"x": x.astype(F)}, {"y": (np.arange(-4, 8) % 3).astype(F)},
         constants={"pads": np.array([4, 5])})
 

@@ -89,6 +89,26 @@ TEST(Scan, RunsOverSlices) {
   }
 }
 
+// There is no slice to read: the states come out as they went in.
+TEST(Scan, OverNothing) {
+  for (const char* attributes : {"", "scan_input_directions = [1, 0], ", "scan_output_directions = [1], "}) {
+    const std::string text =
+        std::string(
+            "<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[2] s, float[n, 2] x, bool[n] z) => (float[2] "
+            "last, float[n, 2] all) {\n"
+            "last, all = Scan <") +
+        attributes +
+        "num_scan_inputs = 2, body = body (float[2] a, float[2] b, bool f) => (float[2] c, float[2] d) {\n" +
+        "c = Add (a, b)\nd = Where (f, b, c) }> (s, x, z)\n}";
+    absl::StatusOr<std::vector<Tensor>> y =
+        run(text, {floats({2}, {3, 4}), floats({0, 2}, {}), *Tensor::Allocate(DType::kBool, {0})});
+    ASSERT_TRUE(y.ok()) << y.status().message();
+    EXPECT_EQ((*y)[0].data_as<float>()[0], 3);
+    EXPECT_EQ((*y)[0].data_as<float>()[1], 4);
+    EXPECT_EQ((*y)[1].dims(), Dims({0, 2}));
+  }
+}
+
 // Op set 8: a batch of sequences, an optional input before them.
 TEST(Scan, InputsOfDifferentLengthsAreAnError) {
   std::string text =
@@ -135,6 +155,15 @@ TEST(Scan, BatchesOfOpset8) {
       ASSERT_EQ((*y)[1].dims(), Dims({2, 3, 2}));
       EXPECT_EQ((*y)[1].data_as<float>()[6], reversed ? 12 : 8);
     }
+}
+
+// What fails in the run is told as what fails in the import: by the node.
+TEST(Errors, OfTheRunNameTheNode) {
+  const std::string text = node(18, "float[3] x, int64[2] p", "n = Neg (x) y = Pad <mode = \"reflect\"> (n, p)");
+  absl::StatusOr<std::vector<Tensor>> y = run(text, {count({3}), ints({2}, {5, 0})});
+  ASSERT_FALSE(y.ok());
+  EXPECT_NE(y.status().message().find("node 'Pad_1' (Pad): tcc.library: "), absl::string_view::npos) << y.status();
+  EXPECT_EQ(y.status().message().find("loc("), absl::string_view::npos) << y.status();
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "runtime/reference/convert.h"
 #include "test_util.h"
 
 namespace tcc::reference {
@@ -205,6 +206,13 @@ TEST(Attention, MasksAndGroups) {
   ExpectNear(Eval("attention", {q, k, v}, causal), {10, 15, 10, 15}, 1e-5);
   ExpectNear(Eval("attention", {q, k, v, Make<bool>({2, 2}, {0, 1, 0, 0})}, plain), {20, 0, 20, 0}, 1e-5);
   ExpectNear(Eval("attention", {q, k, v, Floats({1, 2}, {0, -kInf})}, plain), {10, 10, 10, 10}, 1e-5);
+  // A float32 mask of narrow operands: -1e9 is no number of theirs.
+  for (DType narrow : {DType::kF16, DType::kBF16}) {
+    auto cast = [&](const Tensor& x) { return *ConvertDType(x, narrow); };
+    ExpectNear(
+        *ConvertDType(Eval("attention", {cast(q), cast(k), cast(v), Floats({1, 2}, {0, -1e9})}, plain), DType::kF32),
+        {10, 10, 10, 10}, 1e-5);
+  }
   // The second query sees no key; in the last call no probability is a number.
   const Tensor first = Make<bool>({2, 2}, {0, 1, 0, 0});
   const Tensor no_numbers = Floats({1, 2, 2, 1}, {0, kInf, 0, kInf});

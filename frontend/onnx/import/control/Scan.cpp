@@ -29,6 +29,7 @@ static Values loopOverSlices(NodeBuilder &b, const Values &initial, const Values
       trips = b.libraryOne("check_equal", {trips, b.extentsTensor(other, /*scalar=*/true)}, {b.str("message", fault)},
                            b.tensorType({}, b.i64Type()));
   }
+  const bool never = ir::getConstant(steps) == 0;
   const ::onnx::GraphProto &body = b.graphAttr("body");
   return buildLoop(b, trips, {}, initial, [&](OpBuilder &inner, Value iteration, ValueRange carried) {
     Emitter emitter(inner, b.loc, b.function);
@@ -36,6 +37,13 @@ static Values loopOverSlices(NodeBuilder &b, const Values &initial, const Values
     for (Value v : carried)
       arguments.push_back(Item(v));
     for (auto [i, x] : llvm::enumerate(scanned)) {
+      if (never) {
+        // There is no slice to read: only its type counts.
+        Exprs slice = emitter.extents(x);
+        slice.erase(slice.begin() + axes[i]);
+        arguments.push_back(Item(emitter.full(slice, emitter.like(x, 0))));
+        continue;
+      }
       Value at = iteration;
       if (reversed[i])
         at = emitter.sub(emitter.sub(trips, iteration), 1.0);

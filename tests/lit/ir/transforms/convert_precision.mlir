@@ -54,13 +54,15 @@ func.func @index(%x: tensor<4xf32>) -> tensor<4xi64> {
   return %i : tensor<4xi64>
 }
 
-// The lowest float32, which masks are made of, is not infinite afterwards; a small number is not 0; infinity stays.
+// The lowest float32, which masks are made of, is not infinite afterwards; infinity stays. An epsilon that float16 has no
+// number for is added in float32.
 // CHECK-LABEL: func @constants(
 // CHECK-DAG: tcc.constant dense<-3.389530e+38> : tensor<4xbf16>
 // CHECK-DAG: tcc.constant dense<0xFF80> : tensor<4xbf16>
 // F16-LABEL: func @constants(
 // F16-DAG: tcc.constant dense<-6.550400e+04> : tensor<4xf16>
-// F16-DAG: tcc.constant dense<5.960460e-08> : tensor<4xf16>
+// F16-DAG: tcc.constant dense<9.99999996E-13> : tensor<4xf32>
+// F16-DAG: tcc.add {{.*}} : tensor<4xf32>
 // F16-DAG: tcc.constant dense<0xFC00> : tensor<4xf16>
 func.func @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %lowest = tcc.constant dense<-3.40282347E+38> : tensor<4xf32>
@@ -91,4 +93,63 @@ func.func @bias(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %c = tcc.broadcast %b : (tensor<4xf32>) -> tensor<2x4xf32>
   %y = tcc.add %x, %c : tensor<2x4xf32>
   return %y : tensor<2x4xf32>
+}
+
+// What a constant beyond float16 makes of activations stays in float32 until it is small again.
+// F16-LABEL: func @beyond(
+// F16: tcc.add {{.*}} : tensor<2x4xf32>
+// F16: tcc.transpose {{.*}} -> tensor<4x2xf32>
+// F16: %[[P:.*]] = tcc.softmax {{.*}} -> tensor<4x2xf32>
+// F16: %[[N:.*]] = tcc.cast %[[P]] {{.*}} -> tensor<4x2xf16>
+// F16: tcc.matmul %[[N]], {{.*}} -> tensor<4x4xf16>
+// CHECK-LABEL: func @beyond(
+// CHECK: tcc.add {{.*}} : tensor<2x4xbf16>
+func.func @beyond(%x: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  %k = tcc.constant dense<-1.0E+9> : tensor<2x4xf32>
+  %a = tcc.add %x, %k : tensor<2x4xf32>
+  %t = tcc.transpose %a {permutation = array<i64: 1, 0>} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  %p = "tcc.softmax"(%t) {axis = 1 : i64} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %y = tcc.matmul %p, %x : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// A limit that no float16 reaches is none; one that all are below is a value.
+// F16-LABEL: func @limits(
+// F16: tcc.min {{.*}} : tensor<4xf16>
+// F16: tcc.max {{.*}} : tensor<4xf32>
+func.func @limits(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %k = tcc.constant dense<3.0E+38> : tensor<4xf32>
+  %a = tcc.min %x, %k : tensor<4xf32>
+  %b = tcc.max %x, %k : tensor<4xf32>
+  return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+
+// An epsilon counts up to the division; a weight of normal size makes a few tiny ones none of its concern.
+// F16-LABEL: func @epsilon(
+// F16: tcc.add {{.*}} : tensor<4xf32>
+// F16: tcc.rsqrt {{.*}} : tensor<4xf32>
+// F16: tcc.mul {{.*}} : tensor<4xf16>
+// F16: tcc.mul {{.*}} : tensor<4xf16>
+func.func @epsilon(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %k = tcc.constant dense<1.0E-12> : tensor<4xf32>
+  %w = tcc.constant dense<[1.0, 2.0, 0.5, 1.0E-20]> : tensor<4xf32>
+  %a = tcc.add %x, %k : tensor<4xf32>
+  %r = tcc.rsqrt %a : tensor<4xf32>
+  %m = tcc.mul %r, %x : tensor<4xf32>
+  %y = tcc.mul %m, %w : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// Masks of attention stay what they are; those that fit are narrow.
+// F16-LABEL: func @attention_mask(
+// F16-DAG: %[[FITS:.*]] = tcc.constant {{.*}} : tensor<2x2xf16>
+// F16-DAG: %[[LARGE:.*]] = tcc.constant {{.*}} : tensor<2x2xf32>
+// F16: tcc.attention {{.*}}, %[[LARGE]] {{.*}}tensor<2x2xf32>) -> tensor<1x1x2x4xf16>
+// F16: tcc.attention {{.*}}, %[[FITS]] {{.*}}tensor<2x2xf16>) -> tensor<1x1x2x4xf16>
+func.func @attention_mask(%q: tensor<1x1x2x4xf32>) -> tensor<1x1x2x4xf32> {
+  %large = tcc.constant dense<[[0.0, -1.0E+9], [-1.0E+9, -1.0E+9]]> : tensor<2x2xf32>
+  %fits = tcc.constant dense<[[0.0, -1.0E+4], [0.0, 0.0]]> : tensor<2x2xf32>
+  %a = "tcc.attention"(%q, %q, %q, %large) {scale = 0.5 : f64, causal = false} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<2x2xf32>) -> tensor<1x1x2x4xf32>
+  %b = "tcc.attention"(%a, %q, %q, %fits) {scale = 0.5 : f64, causal = false} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<2x2xf32>) -> tensor<1x1x2x4xf32>
+  return %b : tensor<1x1x2x4xf32>
 }
