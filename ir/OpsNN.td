@@ -54,8 +54,8 @@ def TCC_MaxPoolIndicesOp : TCC_InferredOp<"max_pool_indices"> {
 def TCC_AttentionOp : TCC_InferredOp<"attention"> {
   let summary = "softmax(scale * q k^T + mask) v without the score matrix in memory";
   let description = [{
-    q [B, H, S, D], k [B, Hk, T, D], v [B, Hk, T, Dv], H a multiple of Hk (grouped heads). mask: added to the scores (float) or
-    false = excluded (bool), its extents broadcast to [B, H, S, T]. causal: query i sees keys up to i + T - S.
+    q [B, H, S, D], k [B, Hk, T, D], v [B, Hk, T, Dv], H a multiple of Hk (grouped heads). mask: added to the scores (of q's type, or f32
+    where that has 16 bits) or false = excluded (bool), its extents broadcast to [B, H, S, T]. causal: query i sees keys up to i + T - S.
     masked_rows says what a row with every key excluded is, for which softmax is NaN: `nan` keeps that, `zero` makes it 0, and
     `guarded` makes any row of NaN probabilities 0, also those of scores that are NaN or infinite. Values of excluded keys
     weigh nothing as long as they are finite. https://arxiv.org/abs/2205.14135
