@@ -21,6 +21,13 @@ package=$("$scratch/build/use_compiler" "$model")
 cp "$package" "$scratch/model.tcc"
 "$scratch/build/use_runtime" "$scratch/model.tcc"
 "$scratch/build/use_c" "$scratch/model.tcc"
+# Without CMake: the folder of headers alone, with warnings.
+for header in tcc.h tcc/runtime.h tcc/tcc.h tcc/options.h $(cd "$scratch/moved/include" && ls tcc/runtime/*.h); do
+  echo "#include <$header>" >"$scratch/header.cpp"
+  clang++-19 -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$scratch/moved/include" "$scratch/header.cpp"
+done
+echo '#include <tcc.h>' >"$scratch/header.c"
+clang-19 -std=c99 -Wall -Wextra -Werror -fsyntax-only -I"$scratch/moved/include" "$scratch/header.c"
 # The samples of docs/howto.md. (Output into a variable first: grep -q would close the pipe on a program still writing.)
 expect() {
   local text=$1 out
