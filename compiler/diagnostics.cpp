@@ -1,5 +1,9 @@
 #include "compiler/diagnostics.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +13,14 @@ namespace tcc {
 namespace {
 
 constexpr size_t kMaxMessages = 20;
+
+// A disk that is full, a file that may not grow: no fault of the model. (Diagnostics carry text alone.)
+bool IsOfTheMachine(const std::string& message) {
+  for (const int error : {ENOSPC, EFBIG, EDQUOT}) {
+    if (absl::StrContains(message, std::generic_category().message(error))) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -30,6 +42,9 @@ DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext* context)
 
 absl::Status DiagnosticCollector::Take(absl::string_view fallback) {
   if (messages_.empty()) return absl::InternalError(fallback);
+  if (std::any_of(messages_.begin(), messages_.end(), IsOfTheMachine)) {
+    return absl::ResourceExhaustedError(absl::StrJoin(messages_, "\n"));
+  }
   return absl::UnimplementedError(absl::StrJoin(messages_, "\n"));
 }
 

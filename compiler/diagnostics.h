@@ -19,7 +19,7 @@ class DiagnosticCollector {
   explicit DiagnosticCollector(mlir::MLIRContext* context);
 
   // Unimplemented (the model itself passed the checks of its format) with all errors, "node 'conv1' (Conv): strides
-  // must be positive"; `fallback` where none was emitted.
+  // must be positive"; ResourceExhausted where the disk is full; `fallback` where none was emitted.
   absl::Status Take(absl::string_view fallback);
 
  private:

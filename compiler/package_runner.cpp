@@ -42,6 +42,25 @@ absl::Status CheckOutputCount(size_t given, size_t outputs) {
   return absl::InvalidArgumentError(absl::StrCat("there are ", outputs, " outputs, memory was given for ", given));
 }
 
+absl::Status CheckTensors(absl::Span<const Tensor> inputs, const std::function<std::string(size_t)>& name_of_input,
+                          absl::Span<const Tensor> outputs) {
+  // "input 'x' is no valid tensor (...)", "input 'x': data is null"
+  const auto named = [](const std::string& name, const Tensor& tensor, const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat(name, tensor.valid() ? ": " : " ", status.message()));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (const absl::Status status = inputs[i].Check(); !status.ok()) {
+      return named(absl::StrCat("input '", name_of_input(i), "'"), inputs[i], status);
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (const absl::Status status = outputs[i].Check(); !status.ok()) {
+      return named(absl::StrCat("memory for output ", i), outputs[i], status);
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool RecordsPlans(const Package& package) {
   const auto mode = package.options().find("mode");
   return mode != package.options().end() && (mode->second == "reduce-overhead" || mode->second == "max-autotune");
@@ -70,6 +89,9 @@ absl::StatusOr<PlanRunner*> PackageRunner::Runner(int index) {
 
 absl::Status PackageRunner::Run(absl::Span<const Tensor> inputs, const RunOptions& options,
                                 std::vector<Tensor>* outputs) {
+  const auto& declared = package_->signature(0).inputs;
+  const auto name = [&](size_t i) { return i < declared.size() ? declared[i].name : absl::StrCat(i); };
+  TCC_RETURN_IF_ERROR(CheckTensors(inputs, name, options.outputs));
   std::vector<Tensor> padded;
   const size_t expected = package_->signature(0).inputs.size();
   if (inputs.size() < expected) {

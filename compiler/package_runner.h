@@ -1,6 +1,7 @@
 // Runs packages, with the runtime alone: no compiler, no model file.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -39,6 +40,10 @@ bool RecordsPlans(const Package& package);
 
 // InvalidArgument unless a caller gave memory for as many outputs as there are.
 absl::Status CheckOutputCount(size_t given, size_t outputs);
+
+// InvalidArgument, by name, for tensors of the caller that cannot be read or written (Tensor::Check).
+absl::Status CheckTensors(absl::Span<const Tensor> inputs, const std::function<std::string(size_t)>& name_of_input,
+                          absl::Span<const Tensor> outputs);
 
 // The specialisations of one package. Thread-safe.
 class PackageRunner {

@@ -201,6 +201,7 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Find(absl::Span<const
 }
 
 absl::Status Session::Run(absl::Span<const Tensor> inputs, const RunOptions& options, std::vector<Tensor>* outputs) {
+  TCC_RETURN_IF_ERROR(CheckMemory(inputs, options.outputs));
   std::vector<Tensor> padded;
   if (inputs.size() < policy_.inputs().size()) {
     padded.assign(inputs.begin(), inputs.end());
@@ -216,6 +217,12 @@ absl::Status Session::Run(absl::Span<const Tensor> inputs, const RunOptions& opt
   return (*variant)->runner->Run(inputs, symbols, options, outputs);
 }
 
+absl::Status Session::CheckMemory(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs) const {
+  const std::vector<DeclaredInput>& declared = policy_.inputs();
+  const auto name = [&](size_t i) { return i < declared.size() ? declared[i].name : absl::StrCat(i); };
+  return CheckTensors(inputs, name, outputs);
+}
+
 absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const Tensor> inputs) {
   std::lock_guard lock(compile_mutex_);
   std::vector<int64_t> symbols;
@@ -226,6 +233,7 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const 
 }
 
 absl::StatusOr<CompileEvent> Session::Prepare(const CallTypes& types, absl::Span<const Tensor> inputs) {
+  TCC_RETURN_IF_ERROR(CheckMemory(inputs, {}));
   std::lock_guard lock(compile_mutex_);
   CallTypes call = types;
   TCC_RETURN_IF_ERROR(policy_.CheckCall(&call));
@@ -474,16 +482,12 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
     std::string pattern = absl::StrCat(TemporaryFolder(), "/tcc-XXXXXX.tcc");
     FileDescriptor file(::mkstemps(pattern.data(), 4));
     if (!file.valid()) return ErrnoStatus(errno, pattern, "create");
-    absl::Status status = build(pattern, "");
-    if (status.ok()) {
-      absl::StatusOr<std::shared_ptr<const Package>> opened = Package::Open(pattern);
-      status = opened.status();
-      if (opened.ok()) package = *std::move(opened);
-    }
-    ::unlink(pattern.c_str());
-    TCC_RETURN_IF_ERROR(status);
+    const TemporaryFile temporary(pattern);
+    TCC_RETURN_IF_ERROR(build(pattern, ""));
+    TCC_ASSIGN_OR_RETURN(package, Package::Open(pattern));
   } else {
-    TCC_ASSIGN_OR_RETURN(package, cache().GetOrBuild(event->key, build, &event->hit));
+    TCC_ASSIGN_OR_RETURN(package,
+                         cache().GetOrBuild(event->key, build, &event->hit, config_.options.compile_timeout_seconds));
     // One just built was opened under the name it was written to.
     const std::string path = cache().PackagePath(event->key);
     event->package = Exists(path) ? path : package->path();

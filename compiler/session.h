@@ -88,6 +88,7 @@ class Session {
 
   Session(std::string path, Config config, std::vector<DeclaredInput> inputs);
   absl::StatusOr<std::shared_ptr<Variant>> Find(absl::Span<const Tensor> inputs, std::vector<int64_t>* symbols);
+  absl::Status CheckMemory(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs) const;
   absl::StatusOr<std::shared_ptr<Variant>> Add(absl::Span<const Tensor> inputs);
   absl::StatusOr<std::shared_ptr<Variant>> Obtain(const CallTypes& types, absl::Span<const Tensor> inputs,
                                                   const std::string& reason, CompileEvent* event);

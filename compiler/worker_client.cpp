@@ -10,12 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/wire.h"
@@ -42,6 +45,54 @@ std::string FolderOfThisCode() {
   }
   std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
   return self.parent_path();
+}
+
+// What a program prints that does not start: ": ..." or nothing. It is started again to hear it, since what workers say
+// otherwise goes where this process's own messages go.
+std::string Complaint(const std::string& program) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const FileDescriptor out(ends[0]);
+  FileDescriptor in(ends[1]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, in.get(), STDERR_FILENO);
+  std::string name = program, argument = "--version";
+  char* arguments[] = {name.data(), argument.data(), nullptr};
+  pid_t process = -1;
+  const int error = ::posix_spawn(&process, program.c_str(), &actions, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return absl::StrCat(": ", std::strerror(error));
+  in.Close();
+  std::string text(2048, '\0');
+  size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < text.size();) {
+    got = ::read(out.get(), text.data() + size, text.size() - size);
+    if (got > 0) size += static_cast<size_t>(got);
+  }
+  while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  text.resize(size);
+  return size == 0 ? "" : absl::StrCat(": ", absl::StripAsciiWhitespace(text));
+}
+
+// Before another is written: the newest stay, and only files of this user go.
+void RemoveOldReproducers(const std::string& folder) {
+  constexpr size_t kKept = 20;
+  std::vector<std::pair<int64_t, std::string>> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    struct stat info = {};
+    if (!absl::StartsWith(name, "tcc-reproducer-") || !absl::EndsWith(name, ".json") ||
+        ::lstat(it->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != ::geteuid()) {
+      continue;
+    }
+    files.emplace_back(info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec, it->path().string());
+  }
+  if (files.size() < kKept) return;
+  std::sort(files.begin(), files.end());
+  for (size_t i = 0; i + kKept <= files.size(); ++i) ::unlink(files[i].second.c_str());
 }
 
 }  // namespace
@@ -117,35 +168,49 @@ class WorkerPool::Worker {
   }
 
   bool IsOurs() const { return owner_ == ::getpid(); }
+  pid_t process() const { return pid_; }
   int socket() const { return socket_.get(); }
 
   struct Ending {
-    std::string text;                  // "was ended by signal 11 (Segmentation fault)"
-    bool killed_from_outside = false;  // no fault of the compiler
+    std::string text;          // "was ended by signal 11 (Segmentation fault)"
+    bool is_fault = true;      // of the compiler, for all we know
+    bool not_started = false;  // the loader gave up, or the program is none
   };
   // Ends the process and says how it ended.
   Ending End(bool kill) {
     if (pid_ < 0) return {"ended"};
     if (kill) ::kill(pid_, SIGKILL);
-    const int status = Reap();
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !kill) {
-      return {"was killed from outside (signal 9), as when memory runs out,", /*killed_from_outside=*/true};
-    }
+    const std::optional<int> reaped = Reap();
+    if (!reaped) return {"ended (how is not known: this process ignores SIGCHLD, or waits for any child)"};
+    const int status = *reaped;
     if (WIFSIGNALED(status)) {
-      return {absl::StrCat("was ended by signal ", WTERMSIG(status), " (", ::strsignal(WTERMSIG(status)), ")")};
+      const int signal = WTERMSIG(status);
+      const std::string name = absl::StrCat("signal ", signal, " (", ::strsignal(signal), ")");
+      if (signal == SIGKILL && !kill) {
+        return {absl::StrCat("was killed from outside, by ", name, ", as when memory runs out,"), /*is_fault=*/false};
+      }
+      const bool outside = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
+                           signal == SIGXCPU || signal == SIGPWR;
+      return {absl::StrCat("was ended ", outside ? "from outside, " : "", "by ", name), /*is_fault=*/!outside};
     }
-    return {absl::StrCat("exited with code ", WEXITSTATUS(status))};
+    // (127: from the loader, or where there is nothing to execute; 126 of a shell that starts it.)
+    const int code = WEXITSTATUS(status);
+    const bool not_started = code == 127 || code == 126;
+    return {absl::StrCat("exited with code ", code), /*is_fault=*/!not_started, not_started};
   }
 
  private:
   Worker() = default;
 
-  int Reap() {
+  // How it ended; nothing where the process lets the system, or somebody else, wait for its children.
+  std::optional<int> Reap() {
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+    pid_t waited;
+    do {
+      waited = ::waitpid(pid_, &status, 0);
+    } while (waited < 0 && errno == EINTR);
     pid_ = -1;
-    return status;
+    return waited < 0 ? std::nullopt : std::optional<int>(status);
   }
 
   FileDescriptor socket_;
@@ -162,15 +227,22 @@ WorkerPool& WorkerPool::Global() {
   return *pool;
 }
 
-absl::StatusOr<std::unique_ptr<WorkerPool::Worker>> WorkerPool::Take() {
-  {
-    std::lock_guard lock(mutex_);
-    while (!idle_.empty()) {
-      std::unique_ptr<Worker> worker = std::move(idle_.back());
-      idle_.pop_back();
-      if (worker->IsOurs()) return worker;
-    }
+std::unique_ptr<WorkerPool::Worker> WorkerPool::TakeIdle() {
+  std::lock_guard lock(mutex_);
+  while (!idle_.empty()) {
+    std::unique_ptr<Worker> worker = std::move(idle_.back());
+    idle_.pop_back();
+    if (worker->IsOurs()) return worker;
   }
+  return nullptr;
+}
+
+int WorkerPool::IdleProcess() {
+  std::lock_guard lock(mutex_);
+  return idle_.empty() ? -1 : idle_.back()->process();
+}
+
+absl::StatusOr<std::unique_ptr<WorkerPool::Worker>> WorkerPool::Start() {
   std::string program = options_.worker;
   if (program.empty()) {
     TCC_ASSIGN_OR_RETURN(program, FindWorker());
@@ -184,12 +256,23 @@ void WorkerPool::GiveBack(std::unique_ptr<Worker> worker) {
   if (idle_.empty()) idle_.push_back(std::move(worker));
 }
 
+absl::Status WorkerPool::NotStarted(const std::string& how) const {
+  std::string program = options_.worker;
+  if (program.empty()) {
+    TCC_ASSIGN_OR_RETURN(program, FindWorker());
+  }
+  return absl::UnavailableError(absl::StrCat("the compiler ", program, " could not be started: it ", how,
+                                             Complaint(program),
+                                             "; is there enough memory (ulimit -v), are its libraries there?"));
+}
+
 std::string WorkerPool::WriteReproducer(const nlohmann::json& message) {
   std::string folder = options_.reproducer_folder;
   const char* from_environment = ::getenv("TCC_REPRODUCER_DIR");
   if (folder.empty() && from_environment != nullptr) folder = from_environment;
   if (folder.empty()) folder = TemporaryFolder();
   std::string pattern = absl::StrCat(folder, "/tcc-reproducer-XXXXXX.json");
+  RemoveOldReproducers(folder);
   FileDescriptor file(::mkstemps(pattern.data(), 5));
   if (!file.valid()) return "";
   const std::string text = message.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -199,12 +282,20 @@ std::string WorkerPool::WriteReproducer(const nlohmann::json& message) {
 absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, const ProgressFunction& progress) {
   nlohmann::json message = {{"request", RequestToJson(request)}};
   if (!fault_.empty()) message["fault"] = fault_;
-  TCC_ASSIGN_OR_RETURN(std::unique_ptr<Worker> worker, Take());
-  if (!SendMessage(worker->socket(), message).ok()) {
-    // It died while idle (killed, out of memory): that is no fault of this request.
-    worker->End(/*kill=*/true);
-    TCC_ASSIGN_OR_RETURN(worker, Take());
-    TCC_RETURN_IF_ERROR(SendMessage(worker->socket(), message));
+  std::unique_ptr<Worker> worker = TakeIdle();
+  bool was_idle = worker != nullptr;
+  // Of one that died while it was idle (killed, out of memory) nothing comes: that is no fault of this request, which
+  // another gets. (One that dies of the request does so again.)
+  const auto send_to_new = [&]() -> absl::Status {
+    was_idle = false;
+    TCC_ASSIGN_OR_RETURN(worker, Start());
+    // Where it is gone already, receiving says so.
+    SendMessage(worker->socket(), message).IgnoreError();
+    return absl::OkStatus();
+  };
+  if (!was_idle || !SendMessage(worker->socket(), message).ok()) {
+    if (was_idle) worker->End(/*kill=*/true);
+    TCC_RETURN_IF_ERROR(send_to_new());
   }
 
   const double limit = request.options.compile_timeout_seconds;
@@ -232,10 +323,14 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     if (!answer.ok()) {
       const bool ended = absl::IsUnavailable(answer.status());
       const Worker::Ending ending = worker->End(/*kill=*/!ended);
-      return absl::InternalError(
-          absl::StrCat(request.model, ": the compiler ",
-                       ended ? ending.text : absl::StrCat("sent ", answer.status().message()), " in phase '", phase,
-                       ending.killed_from_outside ? "'" : "': a fault of tcc, please report it", reproducer()));
+      if (ended && was_idle && phase == "start") {
+        TCC_RETURN_IF_ERROR(send_to_new());
+        continue;
+      }
+      if (ending.not_started && phase == "start") return NotStarted(ending.text);
+      return absl::InternalError(absl::StrCat(
+          request.model, ": the compiler ", ended ? ending.text : absl::StrCat("sent ", answer.status().message()),
+          " in phase '", phase, ending.is_fault ? "': a fault of tcc, please report it" : "'", reproducer()));
     }
     if (answer->value("type", "") == "progress") {
       phase = answer->value("phase", "");

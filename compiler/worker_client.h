@@ -13,12 +13,13 @@ namespace tcc {
 
 // Workers of one session (or of the process). Started on first need, kept for the next request; as many as compile at
 // once. A worker that dies, hangs or fails is an error of that request, with a reproducer file, and nothing else: the
-// next request gets a new one. Thread-safe; usable after fork in the child, which starts workers of its own.
+// next request gets a new one. One that died while it was idle is no error. Thread-safe; usable after fork in the
+// child, which starts workers of its own.
 class WorkerPool {
  public:
   struct Options {
     std::string worker;  // the program; empty: FindWorker()
-    // Where reproducers go; empty: $TCC_REPRODUCER_DIR, else $TMPDIR or /tmp.
+    // Where reproducers go; empty: $TCC_REPRODUCER_DIR, else $TMPDIR or /tmp. The newest 20 stay.
     std::string reproducer_folder;
   };
 
@@ -38,7 +39,10 @@ class WorkerPool {
   friend class WorkerPoolPeer;  // tests
   class Worker;
 
-  absl::StatusOr<std::unique_ptr<Worker>> Take();
+  std::unique_ptr<Worker> TakeIdle();  // null: there is none
+  absl::StatusOr<std::unique_ptr<Worker>> Start();
+  int IdleProcess();  // -1: there is none
+  absl::Status NotStarted(const std::string& how) const;
   void GiveBack(std::unique_ptr<Worker> worker);
   std::string WriteReproducer(const nlohmann::json& message);
 

@@ -1,13 +1,13 @@
 #include "runtime/cache.h"
 
 #include <errno.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "runtime/hash.h"
 #include "runtime/status.h"
@@ -23,7 +23,7 @@ std::string FromEnvironment(const char* name) {
 }
 
 // mkdir -p, new folders for the user only.
-absl::Status MakeFolders(const std::string& path) {
+absl::Status MakeFolder(const std::string& path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string folder = path.substr(0, slash);
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -34,6 +34,22 @@ absl::Status MakeFolders(const std::string& path) {
     }
     if (slash == std::string::npos) return absl::OkStatus();
   }
+}
+
+// Packages are code: the folder is the user's, and nobody else may put one there.
+absl::Status CheckFolder(const std::string& folder) {
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0) return ErrnoStatus(errno, folder, "use");
+  if (!S_ISDIR(info.st_mode)) return absl::FailedPreconditionError(absl::StrCat("'", folder, "' is not a folder"));
+  if (info.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("'", folder, "' belongs to another user (", info.st_uid,
+                     "): what it holds is executed, so it must be ours. Remove it, or set TCC_CACHE_DIR"));
+  }
+  if ((info.st_mode & 077) != 0 && chmod(folder.c_str(), 0700) != 0 && (info.st_mode & 022) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("others may write to '", folder, "'"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -77,32 +93,29 @@ void ArtifactCache::Prepare() {
   }
 }
 
+absl::Status ArtifactCache::MakeFolders() {
+  if (const absl::Status made = MakeFolder(options_.folder); !made.ok() && !Exists(options_.folder)) return made;
+  TCC_RETURN_IF_ERROR(CheckFolder(options_.folder));
+  bool writable = true;
+  for (const char* name : {"", "/packages", "/constants", "/locks", "/files", "/notes", "/tuning"}) {
+    const std::string path = root_ + name;
+    if (!MakeFolder(path).ok() || access(path.c_str(), W_OK) != 0) writable = false;
+    if (Exists(path)) TCC_RETURN_IF_ERROR(CheckFolder(path));
+  }
+  writable_ = writable;
+  return absl::OkStatus();
+}
+
 absl::Status ArtifactCache::PrepareFolder() {
   if (options_.folder.empty()) {
     return absl::FailedPreconditionError("neither TCC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set");
   }
   const std::string& folder = options_.folder;
-  const absl::Status made = MakeFolders(folder);
-  struct stat info;
-  if (stat(folder.c_str(), &info) != 0) return made.ok() ? ErrnoStatus(errno, folder, "use") : made;
-  if (!S_ISDIR(info.st_mode)) return absl::FailedPreconditionError(absl::StrCat("'", folder, "' is not a folder"));
-  if (info.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("'", folder, "' belongs to another user (", info.st_uid,
-                     "): what it holds is executed, so it must be ours. Set TCC_CACHE_DIR"));
-  }
-  // Packages are code: nobody else may put one here.
-  if ((info.st_mode & 077) != 0 && chmod(folder.c_str(), 0700) != 0 && (info.st_mode & 022) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat("others may write to '", folder, "'"));
-  }
   root_ = folder + "/v1";
+  TCC_RETURN_IF_ERROR(MakeFolders());
   readable_ = true;
-  writable_ = true;
-  for (const char* name : {"/packages", "/constants", "/locks", "/files", "/notes", "/tuning"}) {
-    if (!MakeFolders(root_ + name).ok() || access((root_ + name).c_str(), W_OK) != 0) writable_ = false;
-  }
   if (!writable_) {
-    Warn(absl::StrCat("'", folder, "' is read-only: compiled code is not kept"));
+    Warn(absl::StrCat("'", folder, "' is read-only: it stays as it is"));
   } else if (const std::string tag = folder + "/CACHEDIR.TAG"; access(tag.c_str(), F_OK) != 0) {
     // Backup programs skip folders with this file (https://bford.info/cachedir).
     WriteFileAtomically(tag, "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled models of tcc.\n").IgnoreError();
@@ -123,6 +136,19 @@ void ArtifactCache::WarnOnce(const std::string& topic, const std::string& messag
   Warn(message);
 }
 
+absl::Status ArtifactCache::WriteRecord(const std::string& path, const std::string& text) {
+  absl::Status status = WriteFileAtomically(path, text);
+  if (absl::IsNotFound(status) && MakeFolders().ok() && writable_) status = WriteFileAtomically(path, text);
+  return status;
+}
+
+std::shared_ptr<const MappedFile> ArtifactCache::ReadRecord(const std::string& path) {
+  absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::OpenOurs(path);
+  if (file.ok()) return *file;
+  if (absl::IsPermissionDenied(file.status())) WarnOnce("record", std::string(file.status().message()));
+  return nullptr;
+}
+
 std::string ArtifactCache::Key(const std::vector<std::string>& parts) {
   Hasher hasher;
   for (const std::string& part : parts) hasher.UpdatePart(part);
@@ -132,7 +158,8 @@ std::string ArtifactCache::Key(const std::vector<std::string>& parts) {
 std::shared_ptr<const Package> ArtifactCache::Lookup(const std::string& key) {
   if (!readable_) return nullptr;
   const std::string path = PackagePath(key);
-  absl::StatusOr<std::shared_ptr<const Package>> package = Package::Open(path, {constant_store()});
+  absl::StatusOr<std::shared_ptr<const Package>> package =
+      Package::Open(path, {.constant_store = constant_store(), .only_ours = true});
   if (package.ok()) {
     MarkUsed(path);
     for (int i = 0; i < (*package)->size(); ++i) {
@@ -148,40 +175,17 @@ std::shared_ptr<const Package> ArtifactCache::Lookup(const std::string& key) {
   return nullptr;
 }
 
-FileDescriptor ArtifactCache::LockKey(const std::string& key) {
-  const std::string path = root_ + "/locks/" + key + ".lock";
-  while (true) {
-    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!file.valid()) return file;
-    int result;
-    do {
-      result = flock(file.get(), LOCK_EX);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) {
-      WarnOnce("flock", absl::StrCat("no file locks in '", options_.folder, "': ", std::strerror(errno)));
-      return FileDescriptor();
-    }
-    // Whoever held it may have removed the file: then this lock is of no file that others see.
-    struct stat mine, named;
-    if (fstat(file.get(), &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
-        mine.st_dev == named.st_dev) {
-      return file;
-    }
-  }
-}
-
 absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::BuildPrivately(const Build& build) {
   std::string path = TemporaryFolder() + "/tcc-package-XXXXXX";
   const FileDescriptor file(mkostemp(path.data(), O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, path, "write");
+  const TemporaryFile temporary(path);  // what is open stays mapped
   const absl::Status built = build(path, "");
-  absl::StatusOr<std::shared_ptr<const Package>> package = built.ok() ? Package::Open(path) : built;
-  unlink(path.c_str());  // it stays mapped
-  return package;
+  return built.ok() ? Package::Open(path) : built;
 }
 
 absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::GetOrBuild(const std::string& key, const Build& build,
-                                                                         bool* hit) {
+                                                                         bool* hit, double wait_seconds) {
   bool ignored;
   if (hit == nullptr) hit = &ignored;
   *hit = true;
@@ -190,30 +194,42 @@ absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::GetOrBuild(const s
     *hit = false;
     return BuildPrivately(build);
   }
-  const FileDescriptor lock = LockKey(key);
+  const FileDescriptor lock = LockKey(key, wait_seconds, [&] { return Exists(PackagePath(key)); });
   if (std::shared_ptr<const Package> package = Lookup(key)) return package;
   *hit = false;
-  const std::string path = PackagePath(key);
-  absl::StatusOr<AtomicFile> file = AtomicFile::Create(path);
-  if (!file.ok()) {
-    WarnOnce("write", absl::StrCat(file.status().message(), ": compiled code is not kept"));
-    return BuildPrivately(build);
+  // Twice: a folder that was removed meanwhile is made again.
+  absl::Status why;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    bool again = false;
+    absl::StatusOr<std::shared_ptr<const Package>> package = BuildEntry(key, build, &again);
+    if (package.ok() || !again) return package;
+    why = package.status();
+    if (!absl::IsNotFound(why) || !MakeFolders().ok()) break;
   }
+  absl::StatusOr<std::shared_ptr<const Package>> package = BuildPrivately(build);
+  if (package.ok()) WarnOnce("write", absl::StrCat(why.message(), ": compiled code is not kept"));
+  return package;
+}
+
+absl::StatusOr<std::shared_ptr<const Package>> ArtifactCache::BuildEntry(const std::string& key, const Build& build,
+                                                                         bool* again) {
+  *again = true;
+  absl::StatusOr<AtomicFile> file = AtomicFile::Create(PackagePath(key));
+  if (!file.ok()) return file.status();
   if (absl::Status status = build(file->temporary_path(), constant_store()); !status.ok()) {
-    if (status.code() != absl::StatusCode::kResourceExhausted) return status;
-    // The disk may be full; another one holds the package for this process.
-    absl::StatusOr<std::shared_ptr<const Package>> package = BuildPrivately(build);
-    if (package.ok()) WarnOnce("write", absl::StrCat(status.message(), ": compiled code is not kept"));
-    return package;
+    // A full disk, or what else the cache has: the package may still be built elsewhere. Errors of the model are final.
+    *again = absl::IsResourceExhausted(status) || !Exists(file->temporary_path()) ||
+             absl::StrContains(status.message(), root_);
+    return status;
   }
   // Opened before others can see it: what cannot be opened is not an entry.
-  absl::StatusOr<std::shared_ptr<const Package>> package = Package::Open(file->temporary_path(), {constant_store()});
-  if (package.status().code() == absl::StatusCode::kFailedPrecondition) {
-    // Another process has evicted constants that this package shares with one that was removed.
-    package = BuildPrivately(build);
-    if (package.ok()) return package;
+  absl::StatusOr<std::shared_ptr<const Package>> package =
+      Package::Open(file->temporary_path(), {.constant_store = constant_store(), .only_ours = true});
+  if (!package.ok()) {
+    // Removed, or another process has evicted constants that this package shares with one that went.
+    *again = absl::IsNotFound(package.status()) || absl::IsFailedPrecondition(package.status());
+    return WithContext("the package just built", package.status());
   }
-  if (!package.ok()) return WithContext("the package just built", package.status());
   if (const absl::Status status = file->Commit(); !status.ok()) {
     WarnOnce("write", absl::StrCat(status.message(), ": compiled code is not kept"));
     return package;

@@ -42,13 +42,15 @@ class ArtifactCache {
     int64_t grace_seconds = 3600;
     // Receives warnings, one line each, without a newline; null: stderr.
     std::function<void(const std::string&)> warn;
+    // A wait for another process is silent this long.
+    double patience_seconds = 5;
   };
 
   // $TCC_CACHE_DIR, else $XDG_CACHE_HOME/tcc, else $HOME/.cache/tcc; empty where none is set.
   static std::string DefaultFolder();
 
-  // Creates the folder (0700) if need be. Where it cannot be used (not ours, not a folder, not creatable): one warning,
-  // and a cache that finds and stores nothing.
+  // Creates the folder (0700) if need be. Where it cannot be used (it or a folder in it is not ours, not a folder, not
+  // creatable): one warning, and a cache that finds and stores nothing. Entries of other users are misses.
   static std::shared_ptr<ArtifactCache> Open(const Options& options);
   static std::shared_ptr<ArtifactCache> Open() { return Open(Options()); }
   // The cache of the process, opened with the defaults at first use.
@@ -73,10 +75,12 @@ class ArtifactCache {
   // Writes a package to `path`; constants may go to `constant_store` (empty: into the package).
   using Build = std::function<absl::Status(const std::string& path, const std::string& constant_store)>;
   // The entry, built if it is missing. Of several threads and processes that want the same key, one builds; the others
-  // wait and take the result. Without a usable folder the package is built for this process only. Errors: those of
+  // wait and take the result, with a warning when that takes long; after `wait_seconds` (0: never) they build for
+  // themselves. Without a usable folder, or where it cannot be written to, the package is built for this process only;
+  // a folder that goes meanwhile is made again. `build` may be called more than once for that. Errors: those of
   // `build`, or of opening what it wrote. `hit`, if not null, says whether nothing had to be built.
   absl::StatusOr<std::shared_ptr<const Package>> GetOrBuild(const std::string& key, const Build& build,
-                                                            bool* hit = nullptr);
+                                                            bool* hit = nullptr, double wait_seconds = 0);
 
   // What files held when they were read.
   class Content {
@@ -105,7 +109,7 @@ class ArtifactCache {
   CallNotes ReadNotes(const std::string& model_key);
   // Reads the notes, without specialisations that are no longer in the cache, lets `change` add to them, and writes
   // them if they differ: one process and thread at a time. `change` runs once, also where nothing can be kept. Returns
-  // the notes as they are now.
+  // the notes as they are now. (Of a process that is stopped meanwhile nobody waits for long: they are hints.)
   CallNotes UpdateNotes(const std::string& model_key, const std::function<void(CallNotes&)>& change);
 
   // For `tcc cache`.
@@ -126,12 +130,13 @@ class ArtifactCache {
     std::string error;  // not empty: the entry is damaged
   };
   std::vector<EntryInfo> List() const;  // most recently used first
+  // Everything, temporaries of living processes too: these build again.
   absl::Status Clear();
   // Removes least recently used packages and records until at most `max_bytes` remain (negative: the configured bound),
   // then constants that nothing refers to and temporaries left by dead processes. Returns the number of packages
   // removed.
   absl::StatusOr<int> CollectGarbage(int64_t max_bytes = -1);
-  // Reads everything, removes what is damaged, and returns a line about each.
+  // Reads everything, removes what is damaged, and returns a line about each; removes temporaries of dead processes.
   absl::StatusOr<std::vector<std::string>> Verify();
 
  private:
@@ -139,10 +144,20 @@ class ArtifactCache {
 
   void Prepare();
   absl::Status PrepareFolder();
+  // Makes the folders that are missing, checks that all are ours, and says in writable_ whether they can be written to.
+  absl::Status MakeFolders();
   void Warn(const std::string& message);
   void WarnOnce(const std::string& topic, const std::string& message);
-  // Held until the descriptor closes; an invalid one where locks do not work.
-  FileDescriptor LockKey(const std::string& key);
+  // Held until the descriptor closes; an invalid one where locks do not work, when another process has held it for
+  // `wait_seconds` (0: any), or when `done` says that there is nothing to wait for any more.
+  FileDescriptor LockKey(const std::string& key, double wait_seconds, const std::function<bool()>& done = nullptr);
+  // Small files that are not packages. Null for none, one that cannot be read, or one of another user (a warning).
+  std::shared_ptr<const MappedFile> ReadRecord(const std::string& path);
+  absl::Status WriteRecord(const std::string& path, const std::string& text);
+  // `again`: whether an error may be one of the folder, not of what is built.
+  absl::StatusOr<std::shared_ptr<const Package>> BuildEntry(const std::string& key, const Build& build, bool* again);
+  // Temporaries of processes that died; `all`: of any process.
+  absl::Status RemoveTemporaries(bool all) const;
   std::string NotesPath(const std::string& model_key) const;
   absl::StatusOr<std::shared_ptr<const Package>> BuildPrivately(const Build& build);
   absl::StatusOr<int> Evict(int64_t max_bytes, const std::string& keep);

@@ -40,10 +40,9 @@ std::string Absolute(const std::string& path) {
   return error ? path : absolute.lexically_normal().string();
 }
 
-Json ReadJson(const std::string& path) {
-  const auto file = MappedFile::Open(path);
-  if (!file.ok()) return nullptr;
-  const std::string_view text = (*file)->bytes();
+Json ReadJson(const std::shared_ptr<const MappedFile>& file) {
+  if (file == nullptr) return nullptr;
+  const std::string_view text = file->bytes();
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   return json.is_discarded() ? Json() : json;
 }
@@ -98,7 +97,7 @@ absl::StatusOr<ArtifactCache::Content> ArtifactCache::ReadContent(const std::str
   if (writable_ && content.settled_) {
     const Json json = {{"hash", content.hash_}, {"files", files}};
     const std::string memo = absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json");
-    WriteFileAtomically(memo, json.dump(-1, ' ', false, Json::error_handler_t::replace)).IgnoreError();
+    WriteRecord(memo, json.dump(-1, ' ', false, Json::error_handler_t::replace)).IgnoreError();
   }
   return content;
 }
@@ -118,7 +117,7 @@ std::optional<std::string> ArtifactCache::RememberedModelHash(const std::string&
 std::optional<ArtifactCache::Content> ArtifactCache::RememberedContent(const std::string& path) {
   if (!readable_) return std::nullopt;
   const std::string memo = absl::StrCat(root_, "/files/", Hash128(Absolute(path)), ".json");
-  const Json json = ReadJson(memo);
+  const Json json = ReadJson(ReadRecord(memo));
   JsonReader reader;
   Content content;
   content.hash_ = reader.String(json, "hash");

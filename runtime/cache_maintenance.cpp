@@ -69,7 +69,7 @@ absl::Status Remove(const std::string& path) {
 // The constants that a package needs; none for a damaged one.
 std::set<std::string> ConstantsOf(const std::string& path, const std::string& store) {
   std::set<std::string> files;
-  const auto package = Package::Open(path, {store});
+  const auto package = Package::Open(path, {.constant_store = store, .only_ours = true});
   for (int i = 0; package.ok() && i < (*package)->size(); ++i) {
     if (const std::string file = (*package)->constants_file(i); !file.empty()) files.insert(file);
   }
@@ -103,7 +103,7 @@ std::vector<ArtifactCache::EntryInfo> ArtifactCache::List() const {
     entry.key = file.name;
     entry.bytes = file.bytes;
     entry.last_used = file.used_ns / 1000000000;
-    const auto package = Package::Open(file.path, {constant_store()});
+    const auto package = Package::Open(file.path, {.constant_store = constant_store(), .only_ours = true});
     if (!package.ok()) {
       entry.error = std::string(package.status().message());
     } else {
@@ -128,10 +128,30 @@ absl::Status ArtifactCache::Clear() {
     for (const File& file : FilesOf(root_ + folder, suffix)) status.Update(Remove(file.path));
   }
   for (const File& file : RecordsOf(root_)) status.Update(Remove(file.path));
+  status.Update(RemoveTemporaries(/*all=*/true));
+  return status;
+}
+
+absl::Status ArtifactCache::RemoveTemporaries(bool all) const {
+  const int64_t oldest = SecondsAgo(options_.grace_seconds);
+  absl::Status status;
+  for (const char* folder : {"/packages", "/constants", "/files", "/notes", "/tuning"}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(root_ + folder, error), end; !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (name.rfind(".tmp-", 0) != 0) continue;
+      struct stat info;
+      // (Of another machine or container, or from before a restart: by age.)
+      if (all || WriterIsGone(name) || (stat(it->path().c_str(), &info) == 0 && Nanoseconds(info.st_mtim) <= oldest)) {
+        status.Update(Remove(it->path().string()));
+      }
+    }
+  }
   return status;
 }
 
 absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& keep) {
+  TCC_RETURN_IF_ERROR(RemoveTemporaries(/*all=*/false));
   std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc");
   std::vector<File> constants = FilesOf(root_ + "/constants", ".bin");
   std::vector<File> records = RecordsOf(root_);
@@ -192,17 +212,6 @@ absl::StatusOr<int> ArtifactCache::CollectGarbage(int64_t max_bytes) {
   for (const File& file : FilesOf(root_ + "/constants", ".bin")) {
     if (file.used_ns <= oldest && needed.count(file.path) == 0) TCC_RETURN_IF_ERROR(Remove(file.path));
   }
-  // Temporaries of writers that died.
-  std::error_code error;
-  for (const char* folder : {"/packages", "/constants", "/files", "/notes", "/tuning"}) {
-    for (std::filesystem::directory_iterator it(root_ + folder, error), end; !error && it != end; it.increment(error)) {
-      struct stat info;
-      if (it->path().filename().string().rfind(".tmp-", 0) == 0 && stat(it->path().c_str(), &info) == 0 &&
-          Nanoseconds(info.st_mtim) <= oldest) {
-        TCC_RETURN_IF_ERROR(Remove(it->path().string()));
-      }
-    }
-  }
   return removed;
 }
 
@@ -215,7 +224,8 @@ absl::StatusOr<std::vector<std::string>> ArtifactCache::Verify() {
   };
   // Constants first: a package whose constants go is damaged too.
   for (const File& file : FilesOf(root_ + "/constants", ".bin")) {
-    const auto mapped = MappedFile::Open(file.path);
+    const auto mapped = MappedFile::OpenOurs(file.path);
+    if (absl::IsPermissionDenied(mapped.status())) TCC_RETURN_IF_ERROR(remove(file.path, mapped.status().message()));
     if (!mapped.ok()) continue;
     constexpr size_t kSlack = 64;
     const std::string_view bytes = (*mapped)->bytes();
@@ -224,10 +234,11 @@ absl::StatusOr<std::vector<std::string>> ArtifactCache::Verify() {
     }
   }
   for (const File& file : FilesOf(root_ + "/packages", ".tcc")) {
-    const auto package = Package::Open(file.path, {constant_store()});
+    const auto package = Package::Open(file.path, {.constant_store = constant_store(), .only_ours = true});
     const absl::Status status = package.ok() ? (*package)->VerifyConstants() : package.status();
     if (!status.ok()) TCC_RETURN_IF_ERROR(remove(file.path, status.message()));
   }
+  if (writable_) TCC_RETURN_IF_ERROR(RemoveTemporaries(/*all=*/false));
   return problems;
 }
 

@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kMaxRank = 64;
+constexpr double kNotesWait = 10;  // seconds: its holder needs milliseconds
 
 Json ToJson(const CallNotes& notes) {
   Json seen = Json::object(), specialisations = Json::array();
@@ -72,9 +73,9 @@ std::string ArtifactCache::NotesPath(const std::string& model_key) const {
 CallNotes ArtifactCache::ReadNotes(const std::string& model_key) {
   if (!readable_) return {};
   // (They are replaced by rename: what is mapped does not change.)
-  const auto file = MappedFile::Open(NotesPath(model_key));
-  if (!file.ok()) return {};
-  const std::string_view text = (*file)->bytes();
+  const std::shared_ptr<const MappedFile> file = ReadRecord(NotesPath(model_key));
+  if (file == nullptr) return {};
+  const std::string_view text = file->bytes();
   const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   JsonReader reader;
   CallNotes notes = FromJson(reader, json);
@@ -84,7 +85,8 @@ CallNotes ArtifactCache::ReadNotes(const std::string& model_key) {
 }
 
 CallNotes ArtifactCache::UpdateNotes(const std::string& model_key, const std::function<void(CallNotes&)>& change) {
-  const FileDescriptor lock = writable_ ? LockKey(absl::StrCat("note-", Hash128(model_key))) : FileDescriptor();
+  const FileDescriptor lock =
+      writable_ ? LockKey(absl::StrCat("note-", Hash128(model_key)), kNotesWait) : FileDescriptor();
   CallNotes notes = ReadNotes(model_key);
   const Json before = ToJson(notes);
   std::vector<CallNotes::Specialisation>& list = notes.specialisations;
@@ -95,7 +97,7 @@ CallNotes ArtifactCache::UpdateNotes(const std::string& model_key, const std::fu
   const Json after = ToJson(notes);
   if (!writable_ || after == before) return notes;
   const std::string text = after.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (const auto status = WriteFileAtomically(NotesPath(model_key), text); !status.ok()) {
+  if (const auto status = WriteRecord(NotesPath(model_key), text); !status.ok()) {
     WarnOnce("write", std::string(status.message()));
   }
   return notes;

@@ -33,7 +33,8 @@ class FileDescriptor {
   bool valid() const { return descriptor_ >= 0; }
   int get() const { return descriptor_; }
   void Close();
-  // All of the bytes, or an error.
+  // All of the bytes, or an error, which names the file. A file that would grow beyond the limit of the process (ulimit
+  // -f) is ResourceExhausted like a full disk, and no signal.
   absl::Status Write(std::string_view bytes) const;
 
  private:
@@ -46,6 +47,8 @@ class MappedFile {
  public:
   // NotFound, PermissionDenied, or FailedPrecondition for what is not a regular file.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
+  // The same for files whose content is trusted, or executed: PermissionDenied for one of another user.
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> OpenOurs(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -60,6 +63,30 @@ class MappedFile {
   struct stat info_ = {};
 };
 
+// A file that goes at the end of the scope, and with RemoveTemporaries. An empty path: none.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path);
+  ~TemporaryFile() { Remove(); }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  void Remove();
+  // It stays, or has got another name.
+  void Keep();
+
+ private:
+  std::string path_;
+};
+
+// Removes the temporaries of this process, for one that is about to end by a signal: whoever wants to make one after
+// that waits for good. Not for signal handlers.
+void RemoveTemporaries();
+// Whether the process that made the temporary of this name is certainly gone: it ran here, where no such process is
+// now.
+bool WriterIsGone(std::string_view name);
+
 // A temporary file beside `path` that becomes `path` on Commit: written to disk (fsync), then renamed over it, so that
 // readers see the old file or the new one. Removed at the end of the scope unless committed. Temporaries are named
 // ".tmp-...", readers of folders skip them. Where `path` is a link, the file that it names is replaced;
@@ -67,19 +94,19 @@ class MappedFile {
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
-  ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept
-      : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), file_(std::move(other.file_)) {}
+      : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), file_(std::move(other.file_)) {}
   AtomicFile& operator=(AtomicFile&&) = delete;
 
   const FileDescriptor& file() const { return file_; }
-  const std::string& temporary_path() const { return temporary_; }
+  const std::string& temporary_path() const { return temporary_.path(); }
   absl::Status Commit();
 
  private:
-  AtomicFile(std::string path, std::string temporary, FileDescriptor file)
+  AtomicFile(std::string path, TemporaryFile temporary, FileDescriptor file)
       : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
-  std::string path_, temporary_;
+  std::string path_;
+  TemporaryFile temporary_;
   FileDescriptor file_;
 };
 

@@ -134,7 +134,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Package::Open(const std::string& 
   std::shared_ptr<Package> package(new Package);
   package->path_ = path;
   package->constant_store_ = options.constant_store;
-  TCC_ASSIGN_OR_RETURN(package->file_, MappedFile::Open(path));
+  TCC_ASSIGN_OR_RETURN(package->file_, options.only_ours ? MappedFile::OpenOurs(path) : MappedFile::Open(path));
   TCC_RETURN_IF_ERROR(WithContext(path, PackageReader(*package).Read()));
   for (Entry& entry : package->entries_) {
     TCC_ASSIGN_OR_RETURN(entry.constants, package->MapConstants(entry));
@@ -193,7 +193,10 @@ absl::StatusOr<Package::Constants> Package::MapConstants(const Entry& entry) con
     return Constants{file_, bytes.substr(0, size)};
   }
   const std::string path = absl::StrCat(constant_store_, "/", entry.constants_hash, ".bin");
-  const auto file = MappedFile::Open(path);
+  const auto file = MappedFile::OpenOurs(path);
+  if (absl::IsPermissionDenied(file.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(path_, ": its constants: ", file.status().message()));
+  }
   if (!file.ok() || (*file)->bytes().size() != size + kSlack) {
     return absl::FailedPreconditionError(
         absl::StrCat(path_, ": its constants are not in the constant store (", path, ")"));

@@ -79,11 +79,12 @@ class Package {
  public:
   struct OpenOptions {
     std::string constant_store;  // where constants are looked for that are not in the package
+    bool only_ours = false;      // the file of another user is PermissionDenied
   };
   // Maps the file and its constants, which may then be removed from the disk, and verifies the directory, the manifest,
   // and the checksums of plans and code (constants: VerifyConstants). Any damage is an error: InvalidArgument (not a
   // package, truncated, altered), FailedPrecondition (another format version, or its constants are not in the store),
-  // NotFound.
+  // NotFound. Constants in the store that belong to another user are not in it.
   static absl::StatusOr<std::shared_ptr<const Package>> Open(const std::string& path, const OpenOptions& options);
   static absl::StatusOr<std::shared_ptr<const Package>> Open(const std::string& path) {
     return Open(path, OpenOptions());

@@ -48,8 +48,11 @@ absl::Status WriteToStore(const std::string& folder, const std::string& hash, co
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, folder, "create");
   const std::string path = absl::StrCat(folder, "/", hash, ".bin");
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && info.st_size == specialisation.constants_bytes + kSlack)
+  // (One of another user is replaced.)
+  if (stat(path.c_str(), &info) == 0 && info.st_size == specialisation.constants_bytes + kSlack &&
+      info.st_uid == geteuid()) {
     return absl::OkStatus();
+  }
   TCC_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   int64_t done = 0;
   for (const BytePiece& piece : specialisation.constants) {

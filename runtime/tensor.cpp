@@ -81,11 +81,22 @@ struct CopyLoop {
   }
 };
 
+absl::Status OtherRank(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
+  return absl::InvalidArgumentError(absl::StrCat(dims.size(), " extents and ", strides.size(), " strides"));
+}
+
 struct Bytes16 {
   uint64_t words[2];
 };
 
 }  // namespace
+
+// Invalid, with a reason for Check.
+Tensor MalformedTensor(const absl::Status& why) {
+  Tensor tensor;
+  tensor.storage_ = std::make_shared<std::string>(why.message());
+  return tensor;
+}
 
 std::string TensorType::ToString() const {
   const auto one = [](std::string* out, int64_t extent) {
@@ -156,7 +167,9 @@ Tensor Tensor::Wrap(void* data, DType dtype, absl::Span<const int64_t> dims, abs
     tensor.storage_ = std::shared_ptr<void>(data, [deleter = std::move(deleter)](void*) { deleter(); });
   }
   const absl::StatusOr<int64_t> count = NumElements(dims);
-  if (!count.ok() || (!strides.empty() && strides.size() != dims.size())) return Tensor();
+  if (dtype == DType::kInvalid) return Tensor();
+  if (!count.ok()) return MalformedTensor(count.status());
+  if (!strides.empty() && strides.size() != dims.size()) return MalformedTensor(OtherRank(dims, strides));
   tensor.data_ = data;
   tensor.dtype_ = dtype;
   tensor.device_ = device;
@@ -170,11 +183,24 @@ Tensor Tensor::Wrap(void* data, DType dtype, absl::Span<const int64_t> dims, abs
   return tensor;
 }
 
+absl::Status Tensor::Check() const {
+  if (!valid()) {
+    if (storage_ == nullptr) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("is no valid tensor (", *static_cast<const std::string*>(storage_.get()), ")"));
+  }
+  // (Memory of a device may begin at 0, for all we know.)
+  if (num_elements_ > 0 && data_ == nullptr && device_ == Device{}) return absl::InvalidArgumentError("data is null");
+  return absl::OkStatus();
+}
+
 bool Tensor::is_contiguous() const { return num_elements_ == 0 || RowMajor(dims_, strides_); }
 
 Tensor Tensor::View(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides, int64_t offset) const {
   const absl::StatusOr<int64_t> count = NumElements(dims);
-  if (!count.ok() || dims.size() != strides.size()) return Tensor();
+  if (!valid()) return *this;
+  if (!count.ok()) return MalformedTensor(count.status());
+  if (dims.size() != strides.size()) return MalformedTensor(OtherRank(dims, strides));
   Tensor view;
   view.storage_ = storage_;
   view.dtype_ = dtype_;
@@ -224,6 +250,8 @@ bool ViewFits(int64_t elements, absl::Span<const int64_t> dims, absl::Span<const
 }
 
 absl::Status CopyElements(const Tensor& from, const Tensor& to) {
+  TCC_RETURN_IF_ERROR(WithContext("cannot copy from a tensor", from.Check()));
+  TCC_RETURN_IF_ERROR(WithContext("cannot copy to a tensor", to.Check()));
   if (from.dtype() != to.dtype() || from.dims() != to.dims()) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot copy ", from.type().ToString(), " to ", to.type().ToString()));
@@ -270,6 +298,7 @@ absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor) {
     return absl::InvalidArgumentError(
         absl::StrCat("expected an integer tensor of rank 0 or 1, got ", tensor.type().ToString()));
   }
+  TCC_RETURN_IF_ERROR(tensor.Check());
   const int64_t stride = tensor.rank() == 0 ? 0 : tensor.strides()[0];
   std::vector<int64_t> values(static_cast<size_t>(tensor.num_elements()));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -279,6 +308,9 @@ absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor) {
 }
 
 std::string DebugString(const Tensor& tensor, int max_elements) {
+  if (const absl::Status status = tensor.Check(); !status.ok()) {
+    return absl::StrCat("(", tensor.valid() ? tensor.type().ToString() + ", " : "", status.message(), ")");
+  }
   if (!tensor.valid()) return "(absent)";
   std::string text = absl::StrCat(tensor.type().ToString(), " {");
   if (tensor.device() != Device{}) return absl::StrCat(text, "on a device}");

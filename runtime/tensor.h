@@ -47,7 +47,8 @@ class TCC_API Tensor {
   // negative or overflowing extents, no memory.
   static absl::StatusOr<Tensor> Allocate(DType dtype, absl::Span<const int64_t> dims);
   // Wraps memory of the caller. `strides` in elements; empty means row-major. `deleter` runs when the last copy goes.
-  // An invalid tensor (whose deleter has run) where an extent is negative or their product overflows.
+  // An invalid tensor (whose deleter has run, and of which Check says why) where an extent is negative, their product
+  // overflows or there are not as many strides as extents. `data` may be null where there are no elements.
   static Tensor Wrap(void* data, DType dtype, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides = {},
                      std::function<void()> deleter = nullptr, Device device = {});
 
@@ -58,6 +59,9 @@ class TCC_API Tensor {
   static Tensor Vector(absl::Span<const T> values);
 
   bool valid() const { return dtype_ != DType::kInvalid; }
+  // Whether it may be used as it is: InvalidArgument for what Wrap or View could not make a tensor of ("is no valid
+  // tensor (negative extent -3)"), and for elements without memory ("data is null"). An absent value is fine.
+  absl::Status Check() const;
   DType dtype() const { return dtype_; }
   int rank() const { return static_cast<int>(dims_.size()); }
   const Dims& dims() const { return dims_; }
@@ -85,10 +89,13 @@ class TCC_API Tensor {
   // Always a fresh row-major copy.
   absl::StatusOr<Tensor> Clone() const;
 
-  // The owner of the memory, shared by all views; null for memory wrapped without a deleter.
+  // The owner of the memory, shared by all views; null for memory wrapped without a deleter. (Of an invalid tensor: the
+  // reason, for Check.)
   const std::shared_ptr<void>& storage() const { return storage_; }
 
  private:
+  friend Tensor MalformedTensor(const absl::Status& why);
+
   std::shared_ptr<void> storage_;
   void* data_ = nullptr;
   DType dtype_ = DType::kInvalid;

@@ -32,7 +32,7 @@ std::string TuningStore::pathOf(const std::string &key) const { return folder + 
 std::optional<TuningRecord> TuningStore::find(const std::string &key) const {
   if (folder.empty())
     return std::nullopt;
-  auto file = MappedFile::Open(pathOf(key));
+  auto file = MappedFile::OpenOurs(pathOf(key));
   if (!file.ok())
     return std::nullopt;
   try {

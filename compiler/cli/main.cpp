@@ -1,14 +1,23 @@
 // tcc: compiles and runs models. See `tcc --help`.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/cli/command.h"
 #include "compiler/version.h"
+#include "runtime/file_util.h"
 #include "runtime/logs.h"
 
 namespace tcc::cli {
@@ -59,7 +68,50 @@ absl::Status CheckOutput(const std::string& output, const std::string& model) {
 
 }  // namespace tcc::cli
 
-int main(int argc, char** argv) {
+namespace tcc::cli {
+namespace {
+
+// A closed stdin, stdout or stderr is replaced by one that cannot be used either: otherwise the next file that is
+// opened, of the cache perhaps, would be what is printed to.
+void KeepStandardFiles() {
+  for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(file, F_GETFD) < 0) ::open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// Ends as these signals end a process, but without leaving temporaries. (Workers end when their socket closes.)
+void RemoveTemporariesOnSignals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  bool any = false;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action = {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;  // as under nohup
+    ::sigaddset(&signals, signal);
+    any = true;
+  }
+  if (!any || ::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return;
+  std::thread([signals] {
+    int signal = 0;
+    if (::sigwait(&signals, &signal) != 0) return;
+    RemoveTemporaries();
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    ::raise(signal);
+  }).detach();
+}
+
+// What was printed has arrived, or the command failed.
+int Finish(int exit_code) {
+  std::cout.flush();
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0 && std::cout.good()) return exit_code;
+  const std::string why = errno != 0 ? absl::StrCat(": ", std::strerror(errno)) : "";
+  std::fprintf(stderr, "tcc: error: cannot write to the standard output%s\n", why.c_str());
+  return exit_code == kOk ? kFailed : exit_code;
+}
+
+int Main(int argc, char** argv) {
   CLI::App app("Compiles models to native code and runs them.", "tcc");
   app.set_version_flag("--version", std::string("tcc ") + tcc::kVersion);
   app.require_subcommand(1);
@@ -67,7 +119,7 @@ int main(int argc, char** argv) {
       "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
       "'tcc COMMAND --help' says more.\n\n"
       "Exit codes: 0 success, 1 the work failed (wrong numbers, a failed test, a time limit, no memory or another "
-      "limit, a fault of tcc), 2 bad usage or input.\n"
+      "limit, a fault of tcc, output that could not be written), 2 bad usage or input.\n"
       "Errors go to stderr; with --json to stdout: {\"error\": {\"code\": \"NOT_FOUND\", \"message\": \"...\", "
       "\"exit_code\": 2}}.");
   for (int i = 1; i < argc; ++i) tcc::cli::json_errors |= std::string(argv[i]) == "--json";
@@ -101,4 +153,14 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? tcc::cli::kOk : tcc::cli::kBadInput;
   }
   return exit_code;
+}
+
+}  // namespace
+}  // namespace tcc::cli
+
+int main(int argc, char** argv) {
+  tcc::cli::KeepStandardFiles();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of the write, like a full disk
+  tcc::cli::RemoveTemporariesOnSignals();
+  return tcc::cli::Finish(tcc::cli::Main(argc, argv));
 }

@@ -1,4 +1,5 @@
 // tcc run: one call of a model.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -11,6 +12,22 @@
 
 namespace tcc::cli {
 namespace {
+
+// A model may name one output twice: arrays of a file are told apart, as 'y' and 'y_1'.
+std::string FreeName(const std::vector<std::string>& names, size_t index) {
+  std::vector<std::string> taken;
+  for (size_t i = 0; i <= index; ++i) {
+    std::string name = names[i];
+    // (Names of other outputs are theirs.)
+    const auto used = [&](const std::string& text) {
+      return std::find(taken.begin(), taken.end(), text) != taken.end() ||
+             (text != names[i] && std::find(names.begin(), names.end(), text) != names.end());
+    };
+    for (int suffix = 1; used(name); ++suffix) name = absl::StrCat(names[i], "_", suffix);
+    taken.push_back(std::move(name));
+  }
+  return taken.back();
+}
 
 struct RunCommand {
   std::string model, output, expect;
@@ -43,7 +60,7 @@ struct RunCommand {
     }
     if (!output.empty()) {
       NamedTensors named;
-      for (size_t i = 0; i < outputs.size(); ++i) named.emplace_back(names[i], outputs[i]);
+      for (size_t i = 0; i < outputs.size(); ++i) named.emplace_back(FreeName(names, i), outputs[i]);
       TCC_RETURN_IF_ERROR(SaveNpz(output, named));
     }
     if (json && expect.empty()) {

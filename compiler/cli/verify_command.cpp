@@ -1,12 +1,10 @@
 // tcc verify: the compiled model against the interpreter.
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/cli/command.h"
 #include "runtime/file_util.h"
@@ -30,7 +28,7 @@ struct VerifyCommand {
     std::string path = absl::StrCat(TemporaryFolder(), "/tcc-verify-XXXXXX.npz");
     FileDescriptor file(::mkstemps(path.data(), 4));
     if (!file.valid()) return ErrnoStatus(errno, path, "create");
-    absl::Cleanup remove = [&] { ::unlink(path.c_str()); };
+    const TemporaryFile temporary(path);
     Session::Config config;
     config.options = std::move(options);
     config.progress = TerminalProgress();

@@ -21,6 +21,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/wire.h"
+#include "runtime/file_util.h"
 #include "runtime/logs.h"
 
 namespace {
@@ -31,6 +32,7 @@ void WatchForHangup() {
     while (true) {
       pollfd poll_for = {tcc::kWorkerSocket, POLLRDHUP, 0};
       if (::poll(&poll_for, 1, -1) > 0 && (poll_for.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0) {
+        tcc::RemoveTemporaries();
         ::_exit(0);
       }
     }
@@ -134,6 +136,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   tcc::LogAsHelper();
+  // A file that would grow beyond `ulimit -f` is an error of the write, like a full disk.
+  ::signal(SIGXFSZ, SIG_IGN);
   // The socket is for this process, not for what it may start.
   ::fcntl(tcc::kWorkerSocket, F_SETFD, FD_CLOEXEC);
   return Serve();

@@ -40,6 +40,7 @@ absl::Status ExecutionContext::Runner::SetInputs(absl::Span<const Tensor> inputs
     f_.registers[static_cast<size_t>(plan.symbol_registers[i])] = symbols[i];
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
+    TCC_RETURN_IF_ERROR(WithContext(absl::StrCat("input ", i), inputs[i].Check()));
     if (plan.inputs[i] == kNoValue || !inputs[i].valid()) continue;
     if (inputs[i].device() != Device{}) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " is on a device, this plan runs on the host"));
@@ -87,6 +88,9 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
   direct_.assign(options_.outputs.size(), false);
   for (size_t i = 0; i < options_.outputs.size(); ++i) {
     const Tensor& output = options_.outputs[i];
+    if (const absl::Status status = output.Check(); !status.ok()) {
+      return WithContext(absl::StrCat("memory for output ", i), status);
+    }
     if (!output.valid()) continue;
     if (output.device() != Device{}) {
       return absl::InvalidArgumentError(absl::StrCat("memory for output ", i, " is on a device"));

@@ -129,6 +129,42 @@ TEST_F(ApiTest, OutputsIntoMemoryOfTheCaller) {
   }
 }
 
+// As bindings pass them on.
+TEST_F(ApiTest, TensorsThatAreNoneAreErrors) {
+  const Callable model = Make(Layers(), Mode::kDefault);
+  const Tensor x = RandomTensor({4, 32}, 1);
+  const std::vector<Tensor> expected = *model({x});
+  const absl::StatusOr<LoadedPackage> package = LoadPackage(model.Explain().graphs[0].package);
+  ASSERT_TRUE(package.ok()) << package.status();
+  const auto wrap = [](void* data, Dims dims, Dims strides = {}) {
+    return Tensor::Wrap(data, DType::kF32, dims, strides);
+  };
+  const std::pair<Tensor, std::string> wrong[] = {
+      {wrap(nullptr, {4, 32}), ": data is null"},
+      {wrap(x.data(), {-4, 32}), " is no valid tensor (negative extent -4)"},
+      {wrap(x.data(), {int64_t{1} << 62, 32}), " is no valid tensor (extents overflow: [4611686018427387904,32])"},
+      {wrap(x.data(), {4, 32}, {1}), " is no valid tensor (2 extents and 1 strides)"},
+      {x.View({4, 32}, {32}, 0), " is no valid tensor (2 extents and 1 strides)"}};
+  for (const auto& [tensor, message] : wrong) {
+    const RunOptions into = {.outputs = absl::MakeConstSpan(&tensor, 1)};
+    const Tensor y[] = {tensor, Tensor()};
+    for (const absl::Status& status : {model({tensor}).status(), (*package)({tensor}).status()}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(status.message()), "input 'x'" + message);
+    }
+    for (const absl::Status& status : {model.Run({x}, y), package->Run({x}, y), model({x}, into).status()}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(status.message()), "memory for output 0" + message);
+    }
+    EXPECT_FALSE(tensor.Clone().ok());
+    EXPECT_THAT(DebugString(tensor), HasSubstr(message.substr(message.find(' ') + 1)));
+  }
+  EXPECT_THAT(std::string(model({Tensor()}).status().message()), HasSubstr("'x' is missing"));
+  // Nothing is read of what has no elements.
+  EXPECT_TRUE(model({wrap(nullptr, {0, 32})}).ok());
+  EXPECT_TRUE((*package)({x}).ok());
+}
+
 TEST_F(ApiTest, StateIsUpdatedInItsPlace) {
   for (const Mode mode : {Mode::kDefault, Mode::kReduceOverhead}) {
     const Callable model = Make(Counter(), mode);

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -377,6 +379,7 @@ TEST_F(SessionTest, OpenRefusesWhatIsNoModel) {
 class WorkerPoolPeer {
  public:
   static void SetFault(WorkerPool& pool, const std::string& fault) { pool.fault_ = fault; }
+  static int IdleProcess(WorkerPool& pool) { return pool.IdleProcess(); }
 };
 
 namespace {
@@ -417,7 +420,7 @@ TEST_F(WorkerTest, FaultsAreErrorsWithAReproducer) {
       const size_t at = message.find(command) + command.size();
       const std::string reproducer = message.substr(at, message.find(' ', at) - at);
       EXPECT_THAT(ReadFile(reproducer), HasSubstr("model.onnx"));
-      EXPECT_EQ(Reproducers(), ++faults);
+      EXPECT_EQ(Reproducers(), std::min(++faults, 20));  // the newest
     }
   }
   EXPECT_EQ(cache_->List().size(), 0u);
@@ -438,6 +441,48 @@ TEST_F(WorkerTest, ATimeLimitEndsACompile) {
   EXPECT_EQ(Reproducers(), 2);
   WorkerPoolPeer::SetFault(workers_, "");
   EXPECT_TRUE(workers_.Compile(Request()).ok());
+}
+
+// Whatever ends it, the request that would have been its next one goes to another.
+TEST_F(WorkerTest, AWorkerThatDiesWhileItIsIdleIsNoError) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGSEGV}) {
+    ASSERT_TRUE(workers_.Compile(Request()).ok());
+    const pid_t worker = WorkerPoolPeer::IdleProcess(workers_);
+    ASSERT_GT(worker, 0);
+    ASSERT_EQ(kill(worker, signal), 0);
+    const auto reply = workers_.Compile(Request());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(Reproducers(), 0);
+  }
+}
+
+// As under hosts that let the system wait for their children.
+TEST_F(WorkerTest, HowAWorkerEndedNeedNotBeKnown) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  WorkerPoolPeer::SetFault(workers_, "crash:codegen");
+  const std::string message(workers_.Compile(Request()).status().message());
+  ::signal(SIGCHLD, before);
+  EXPECT_THAT(message, HasSubstr("SIGCHLD"));
+  EXPECT_THAT(message, ::testing::Not(HasSubstr("code 0")));
+}
+
+TEST_F(WorkerTest, EndedFromOutsideIsNoFaultOfTheCompiler) {
+  for (const auto& [fault, fault_of_tcc] : {std::pair("kill:codegen", false), std::pair("crash:codegen", true)}) {
+    WorkerPoolPeer::SetFault(workers_, fault);
+    const std::string message(workers_.Compile(Request()).status().message());
+    EXPECT_EQ(message.find("fault of tcc") != std::string::npos, fault_of_tcc) << message;
+  }
+}
+
+TEST_F(WorkerTest, AWorkerThatCannotStartSaysWhy) {
+  WriteFile(folder_ / "worker", "#!/bin/sh\necho 'loading libsomething.so: no memory' >&2\nexit 127\n");
+  ASSERT_EQ(::chmod((folder_ / "worker").c_str(), 0700), 0);
+  WorkerPool pool(WorkerPool::Options{folder_ / "worker", folder_.path()});
+  const absl::Status status = pool.Compile(Request()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("could not be started"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("loading libsomething.so: no memory"));
+  EXPECT_EQ(Reproducers(), 0);
 }
 
 TEST_F(WorkerTest, NoWorkerIsAnError) {

@@ -78,6 +78,114 @@ TEST(CacheProcesses, ABuilderThatDiesHoldsNobodyUp) {
   close(ready[1]);
 }
 
+// One that neither goes on nor dies, as when it is stopped: others wait as long as they want to, and say so.
+TEST(CacheProcesses, ABuilderThatIsStoppedHoldsNobodyUpForGood) {
+  CacheFixture fixture;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = Fork([&] {
+    (void)fixture.Open()->GetOrBuild(kKey, [&](const std::string&, const std::string&) -> absl::Status {
+      EXPECT_EQ(write(ready[1], "r", 1), 1);
+      raise(SIGSTOP);
+      return absl::OkStatus();
+    });
+    return 0;
+  });
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const auto cache = ArtifactCache::Open({.folder = fixture.folder,
+                                          .warn = [&](const std::string& m) { fixture.warnings.push_back(m); },
+                                          .patience_seconds = 0.02});
+  EXPECT_EQ(Label(cache->GetOrBuild(kKey, MakePackage("mine"), nullptr, /*wait_seconds=*/0.1)), "mine");
+  ASSERT_EQ(fixture.warnings.size(), 2u);
+  const std::string process = "process " + std::to_string(child);
+  EXPECT_THAT(fixture.warnings[0], testing::HasSubstr("waiting for " + process));
+  EXPECT_THAT(fixture.warnings[0], testing::HasSubstr(kKey + ".lock"));
+  EXPECT_THAT(fixture.warnings[1], testing::HasSubstr(process));
+  // It is there for all others.
+  EXPECT_EQ(Label(cache->GetOrBuild(kKey, MakePackage("theirs"))), "mine");
+  kill(child, SIGKILL);
+  EXPECT_EQ(Wait(child), 1000 + SIGKILL);
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST(CacheProcesses, TemporariesOfTheDeadGo) {
+  CacheFixture fixture;
+  const auto cache = fixture.Open();
+  const auto left = [&] {
+    int count = 0;
+    for (const auto& item : std::filesystem::directory_iterator(fixture.folder + "/v1/packages")) {
+      count += item.path().filename().string().rfind(".tmp-", 0) == 0;
+    }
+    return count;
+  };
+  const auto leave = [&] {
+    const pid_t child = Fork([&] {
+      (void)fixture.Open()->GetOrBuild(kKey, [](const std::string&, const std::string&) -> absl::Status {
+        kill(getpid(), SIGKILL);
+        return absl::OkStatus();
+      });
+      return 0;
+    });
+    EXPECT_EQ(Wait(child), 1000 + SIGKILL);
+    EXPECT_EQ(left(), 1);
+  };
+  leave();
+  EXPECT_TRUE(cache->CollectGarbage().ok());
+  EXPECT_EQ(left(), 0);
+  leave();
+  EXPECT_TRUE(cache->Verify().ok());
+  EXPECT_EQ(left(), 0);
+  leave();
+  EXPECT_TRUE(cache->GetOrBuild(ArtifactCache::Key({"x"}), MakePackage("x")).ok());
+  EXPECT_EQ(left(), 0);
+  // Of the living, and of machines that nobody here knows, by age, or when everything goes.
+  const absl::StatusOr<AtomicFile> living = AtomicFile::Create(fixture.PackageFile(kKey));
+  ASSERT_TRUE(living.ok());
+  WriteFile(fixture.folder + "/v1/packages/.tmp-99999999-0123abcd-1-36", "x");
+  EXPECT_TRUE(cache->CollectGarbage().ok());
+  EXPECT_EQ(left(), 2);
+  EXPECT_TRUE(cache->Clear().ok());
+  EXPECT_EQ(left(), 0);
+}
+
+// Root owns what is planted here, and the entries that are tried as somebody else; only root can make such.
+TEST(CacheProcesses, EntriesOfAnotherUserAreMisses) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to make files of another user";
+  for (const char* name : {"", "/packages", "/constants", "/locks", "/notes"}) {
+    CacheFixture fixture;
+    ASSERT_TRUE(fixture.Open()->GetOrBuild(kKey, MakePackage("planted", 100)).ok());
+    ASSERT_EQ(chown((fixture.folder + "/v1" + name).c_str(), 12345, -1), 0);
+    const auto cache = fixture.Open();
+    EXPECT_FALSE(cache->readable()) << name;
+    EXPECT_EQ(Label(cache->GetOrBuild(kKey, MakePackage("mine"))), "mine");
+    ASSERT_EQ(fixture.warnings.size(), 1u) << name;
+    EXPECT_THAT(fixture.warnings[0], testing::HasSubstr("belongs to another user"));
+  }
+  CacheFixture fixture;
+  const auto cache = fixture.Open();
+  const auto planted = *cache->GetOrBuild(kKey, MakePackage("planted", 100));
+  for (const std::string& file : {fixture.PackageFile(kKey), planted->constants_file(0)}) {
+    fixture.warnings.clear();
+    const auto other = fixture.Open();
+    ASSERT_EQ(chown(file.c_str(), 12345, -1), 0) << file;
+    EXPECT_EQ(Label(other->GetOrBuild(kKey, MakePackage("planet", 100))), "planet");
+    EXPECT_EQ(fixture.warnings.size(), 1u);
+    EXPECT_EQ(Label(fixture.Open()->GetOrBuild(kKey, MakePackage("theirs", 100))), "planet");
+    EXPECT_THAT(*cache->Verify(), testing::IsEmpty());
+    ASSERT_TRUE(cache->Clear().ok());
+    ASSERT_TRUE(cache->GetOrBuild(kKey, MakePackage("planted", 100)).ok());
+  }
+  cache->UpdateNotes("m", [](CallNotes& notes) { notes.dynamic["x"] = {0}; });
+  for (const auto& item : std::filesystem::directory_iterator(fixture.folder + "/v1/notes")) {
+    ASSERT_EQ(chown(item.path().c_str(), 12345, -1), 0);
+  }
+  fixture.warnings.clear();
+  EXPECT_TRUE(cache->ReadNotes("m").dynamic.empty());
+  EXPECT_EQ(fixture.warnings.size(), 1u);
+}
+
 // Readers and evictors at once: whatever is found is whole.
 TEST(CacheProcesses, EvictionUnderReaders) {
   CacheFixture fixture;

@@ -177,7 +177,7 @@ TEST(Cache, GarbageGoesAfterItsGrace) {
   const auto cache = fixture.Open(0, /*grace_seconds=*/0);
   ASSERT_TRUE(cache->GetOrBuild(kKey, MakePackage("one", 100)).ok());
   const std::string orphan = fixture.folder + "/v1/constants/" + kKey + ".bin";
-  const std::string left = fixture.folder + "/v1/packages/.tmp-1-1-x.tcc";
+  const std::string left = fixture.folder + "/v1/packages/.tmp-1-1-36";
   WriteFile(orphan, "x");
   WriteFile(left, "x");
   EXPECT_EQ(*fixture.Open()->CollectGarbage(), 0);
@@ -206,6 +206,47 @@ TEST(Cache, VerifyFindsDamagedConstants) {
   EXPECT_THAT(*cache->Verify(), IsEmpty());
   EXPECT_EQ(cache->Lookup(kKey), nullptr);
   EXPECT_TRUE((*cache->GetOrBuild(kKey, MakePackage("one", 100)))->VerifyConstants().ok());
+}
+
+// Whoever removes the folder in the middle of a build, it is made again; where it cannot be, one warning.
+TEST(Cache, FoldersThatGoMeanwhileAreMadeAgain) {
+  CacheFixture fixture;
+  const auto cache = fixture.Open();
+  int built = 0;
+  const auto build = [&](bool for_good) {
+    return [&, for_good](const std::string& path, const std::string& store) -> absl::Status {
+      if (++built == 1) std::filesystem::remove_all(fixture.folder);
+      if (built == 1 && for_good) WriteFile(fixture.folder, "a file");
+      return MakePackage("one", 100)(path, store);
+    };
+  };
+  EXPECT_EQ(Label(cache->GetOrBuild(kKey, build(false))), "one");
+  EXPECT_EQ(built, 2);
+  EXPECT_NE(cache->Lookup(kKey), nullptr);
+  // Before a build, and for the notes.
+  std::filesystem::remove_all(fixture.folder);
+  cache->UpdateNotes("m", [](CallNotes& notes) { notes.dynamic["x"] = {0}; });
+  EXPECT_EQ(cache->ReadNotes("m").dynamic.size(), 1u);
+  std::filesystem::remove_all(fixture.folder);
+  EXPECT_EQ(Label(cache->GetOrBuild(kKey, MakePackage("two", 100))), "two");
+  EXPECT_NE(cache->Lookup(kKey), nullptr);
+  EXPECT_THAT(fixture.warnings, IsEmpty());
+  built = 0;
+  EXPECT_EQ(Label(cache->GetOrBuild(ArtifactCache::Key({"other"}), build(true))), "one");
+  EXPECT_EQ(fixture.warnings.size(), 1u);
+  EXPECT_EQ(Label(cache->GetOrBuild(ArtifactCache::Key({"more"}), MakePackage("more"))), "more");
+}
+
+// Errors of what is built are none of the folder: nothing is built twice.
+TEST(Cache, ErrorsOfTheBuildAreFinal) {
+  CacheFixture fixture;
+  int built = 0;
+  const auto wrong = [&](const std::string&, const std::string&) -> absl::Status {
+    ++built;
+    return absl::NotFoundError("weights.bin");
+  };
+  EXPECT_EQ(fixture.Open()->GetOrBuild(kKey, wrong).status().message(), "weights.bin");
+  EXPECT_EQ(built, 1);
 }
 
 TEST(Cache, UnusableFolders) {

@@ -1,7 +1,10 @@
 #include "runtime/file_util.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/runtime/temp_folder.h"
@@ -24,6 +27,26 @@ TEST(AtomicFile, ReplacesTheFileThatALinkNames) {
     ASSERT_EQ(lstat(path.c_str(), &info), 0);
     EXPECT_TRUE(S_ISLNK(info.st_mode)) << path;
   }
+}
+
+// As under `ulimit -f`, in a process that does nothing about signals.
+TEST(FileDescriptor, FilesThatAreTooLargeAreErrors) {
+  const TempFolder folder;
+  const std::string path = folder / "file";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {100, 100};
+    signal(SIGXFSZ, SIG_DFL);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+    const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT, 0600));
+    const absl::Status status = file.Write(std::string(1000, 'x'));
+    _exit(status.code() != absl::StatusCode::kResourceExhausted           ? 2
+          : std::string(status.message()).find(path) == std::string::npos ? 3
+                                                                          : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(AtomicFile, LeavesWhatIsNoRegularFile) {

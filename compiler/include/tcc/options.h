@@ -51,7 +51,8 @@ struct Options {
   // After so many specialisations the most general one is compiled, with one warning.
   int recompile_limit = 8;
   bool use_cache = true;
-  // A compile that takes longer is an error; 0: no limit.
+  // A compile that takes longer is an error; 0: no limit. So long, too, a call waits for another process that compiles
+  // the same, before it compiles for itself.
   double compile_timeout_seconds = 0;
   // Folders that external data may lie in, besides the model's own.
   std::vector<std::string> external_data_roots = {};

@@ -25,8 +25,8 @@ class TCC_API LoadedPackage {
  public:
   // Inputs in the package's order; optional ones may be invalid, or left out at the end. Any number of threads may call
   // at once. Errors:
-  //   InvalidArgument     no specialisation in the package takes the inputs, `options` do not fit the call, or values
-  //                       for which a check of the model fails
+  //   InvalidArgument     no specialisation in the package takes the inputs, `options` do not fit the call, a tensor
+  //                       without memory or that Wrap refused, or values for which a check of the model fails
   //   OutOfRange          values that are indices beyond an axis, and the like
   //   FailedPrecondition  `options.context` is in use by another call
   //   ResourceExhausted   no memory

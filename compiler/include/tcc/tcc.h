@@ -87,8 +87,8 @@ class TCC_API Callable {
 
   // Inputs in the model's order; optional ones may be invalid, or left out at the end. The outputs are the caller's.
   // Any number of threads may call at once; those that need the same new specialisation wait for one compile. Errors:
-  //   InvalidArgument     inputs that do not fit the model, `options` that do not fit the call, a faulty model, values
-  //                       for which a check of the model fails
+  //   InvalidArgument     inputs that do not fit the model, `options` that do not fit the call, a tensor without
+  //                       memory or that Wrap refused, a faulty model, values for which a check of the model fails
   //   OutOfRange          values that are indices beyond an axis, and the like
   //   Unimplemented       ops that are not supported, by the names of their nodes
   //   FailedPrecondition  the callable has no model, `options.context` is in use, or the model's file has changed since
