@@ -118,6 +118,8 @@ int Main(int argc, char** argv) {
   app.footer(
       "Example: tcc run model.onnx --input x=image.npy --output result.npz\n"
       "'tcc COMMAND --help' says more.\n\n"
+      "Threads: one for each physical core that this process may use, by its affinity mask and CPU quota; "
+      "TCC_NUM_THREADS=N sets the number.\n"
       "Exit codes: 0 success, 1 the work failed (wrong numbers, a failed test, a time limit, no memory or another "
       "limit, a fault of tcc, output that could not be written), 2 bad usage or input.\n"
       "Errors go to stderr; with --json to stdout: {\"error\": {\"code\": \"NOT_FOUND\", \"message\": \"...\", "

@@ -21,6 +21,14 @@ package=$("$scratch/build/use_compiler" "$model")
 cp "$package" "$scratch/model.tcc"
 "$scratch/build/use_runtime" "$scratch/model.tcc"
 "$scratch/build/use_c" "$scratch/model.tcc"
+# A component that there is not is an error that says so.
+mkdir "$scratch/misspelt"
+printf 'cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(tcc REQUIRED COMPONENTS runtim)\n' >"$scratch/misspelt/CMakeLists.txt"
+if cmake -S "$scratch/misspelt" -B "$scratch/misspelt/build" -DCMAKE_PREFIX_PATH="$scratch/moved" -DCMAKE_CXX_COMPILER=clang++-19 >"$scratch/log" 2>&1; then
+  echo "FAILED: a component 'runtim' is found"
+  exit 1
+fi
+tr -s ' \n' ' ' <"$scratch/log" | grep -F "there is no component 'runtim': they are runtime and compiler" >/dev/null || { cat "$scratch/log"; exit 1; }
 # Without CMake: the folder of headers alone, with warnings.
 for header in tcc.h tcc/runtime.h tcc/tcc.h tcc/options.h $(cd "$scratch/moved/include" && ls tcc/runtime/*.h); do
   echo "#include <$header>" >"$scratch/header.cpp"
