@@ -12,6 +12,9 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
+/// Floats that are added one after another.
+constexpr int64_t kSumBlock = 32;
+
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 } // namespace
@@ -447,12 +450,40 @@ Values NestEmitter::reduceOver(unsigned dim, Values &dims, ValueRange accumulato
     ++dim;
   if (dim >= nest.numDims())
     return inner(dims, accumulators);
-  return loop(low(dim), high(dim), 1, accumulators, [&](Value iv, ValueRange arguments) {
-    dims[dim] = iv;
-    Values results = reduceOver(dim + 1, dims, arguments, inner);
-    dims[dim] = nullptr;
-    return results;
+  auto over = [&](Value from, Value to, ValueRange before) {
+    return loop(from, to, 1, before, [&](Value iv, ValueRange arguments) {
+      dims[dim] = iv;
+      Values results = reduceOver(dim + 1, dims, arguments, inner);
+      dims[dim] = nullptr;
+      return results;
+    });
+  };
+  if (!sumsInBlocks(dim))
+    return over(low(dim), high(dim), accumulators);
+  // The error of a sum grows with the number of additions one after another: those of a block are made apart.
+  return loop(low(dim), high(dim), kSumBlock, accumulators, [&](Value iv, ValueRange totals) {
+    Value end = b.create<arith::AddIOp>(loc, iv, constant(kSumBlock));
+    Values sums;
+    for (auto [i, total] : llvm::enumerate(totals)) {
+      auto vector = llvm::dyn_cast<VectorType>(total.getType());
+      sums.push_back(identity(i % nest.op.getNumResults(), vector ? vector.getNumElements() : 1));
+    }
+    sums = over(iv, b.create<arith::MinSIOp>(loc, end, high(dim)), sums);
+    for (auto [i, total] : llvm::enumerate(totals))
+      sums[i] = combine(i % nest.op.getNumResults(), total, sums[i]);
+    return sums;
   });
+}
+
+// The innermost reduced dimension, if it may be long and floats are summed. (Lanes along it are partial sums already.)
+bool NestEmitter::sumsInBlocks(unsigned dim) const {
+  bool sums = false;
+  for (unsigned r = 0; r < nest.op.getNumResults(); ++r)
+    sums |= kindOf(nest, r) == ir::ReduceKind::Sum &&
+            llvm::isa<FloatType>(getElementTypeOrSelf(nest.op.getResult(r).getType()));
+  std::optional<int64_t> extent = nest.constantExtent(dim);
+  return sums && plan.laneDim < static_cast<int>(nest.numParallel) && dim + 1 == nest.numDims() &&
+         (!extent || *extent >= 2 * kSumBlock);
 }
 
 // Lanes along a parallel dimension (or scalar code): every lane has an accumulator of its own.

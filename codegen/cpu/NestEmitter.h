@@ -64,6 +64,7 @@ private:
   /// Runs through the reduced dimensions but the lane's.
   Values reduceOver(unsigned dim, Values &dims, mlir::ValueRange accumulators,
                     llvm::function_ref<Values(Values &, mlir::ValueRange)> inner);
+  bool sumsInBlocks(unsigned dim) const;
   bool isUnsigned(unsigned result);
   mlir::Value horizontal(unsigned result, mlir::Value vector);
   Point pointAt(const Values &dims, mlir::Value lane, int64_t lanes, mlir::Value mask);

@@ -28,6 +28,7 @@ std::string ExtentText(const Signature& signature, const Extent& extent) {
 template <typename Spec>
 std::string SpecText(const Signature& signature, const Spec& spec) {
   std::vector<std::string> extents;
+  extents.reserve(spec.dims.size());
   for (const Extent& extent : spec.dims) extents.push_back(ExtentText(signature, extent));
   return absl::StrCat(spec.name, ": ", std::string(DTypeName(spec.dtype)), "[", absl::StrJoin(extents, ","), "]");
 }

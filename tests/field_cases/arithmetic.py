@@ -216,6 +216,11 @@ def narrow_floats(add):
 
 
 def accumulation(add):
+    # One float after another, 4096 times 0.1 would be 4e-5 off: variances as E[x^2] - E[x]^2 do not bear that.
+    for name, shape, axis in (("columns", (4096, 37), 0), ("rows", (37, 4096), 1), ("planes", (3, 4096, 19), 1)):
+        wanted = np.full(np.delete(shape, axis), np.float64(F(0.1)) * 4096)
+        add(f"long_sums_of_{name}", node("ReduceSum", "x axes", keepdims=0), {"x": np.full(shape, 0.1, F)}, {"y": wanted.astype(F)},
+            constants={"axes": np.array([axis])})
     # NVIDIA/TensorRT#2564, pytorch/pytorch#163932: in float16 neither the sum of squares (65504 at most) nor the mean may overflow.
     n = 2048
     wave = np.tile(np.array([200, -200], np.float16), n // 2).reshape(1, n)  # sum of squares 8e7
