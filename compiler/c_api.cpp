@@ -16,15 +16,8 @@ struct tcc_error {
 };
 
 struct tcc_package {
-  struct Value {
-    std::string name;
-    int32_t dtype;
-    int32_t rank;
-    tcc::Dims dims;
-    bool optional;
-  };
   std::unique_ptr<tcc::PackageRunner> runner;
-  std::vector<Value> inputs, outputs;
+  std::vector<tcc::TensorInfo> inputs, outputs;
 };
 
 struct tcc_result {
@@ -56,35 +49,18 @@ tcc_error* Guarded(F work) {
 
 absl::Status Missing(const char* what) { return absl::InvalidArgumentError(absl::StrCat(what, " is NULL")); }
 
-template <typename Spec>
-void Merge(const Spec& spec, bool known, bool optional, bool first, tcc_package::Value* value) {
-  if (first) {
-    value->name = spec.name;
-    value->dtype = static_cast<int32_t>(spec.dtype);
-    value->rank = known ? static_cast<int32_t>(spec.dims.size()) : -1;
-    for (const tcc::Extent& extent : spec.dims) value->dims.push_back(extent.symbol < 0 ? extent.value : -1);
-    value->optional = optional;
-    return;
-  }
-  value->optional |= optional;
-  if (value->rank != static_cast<int32_t>(spec.dims.size())) value->rank = -1;
-  for (size_t i = 0; value->rank >= 0 && i < spec.dims.size(); ++i) {
-    if (spec.dims[i].symbol >= 0 || spec.dims[i].value != value->dims[i]) value->dims[i] = -1;
-  }
-}
-
-absl::Status Fill(const std::vector<tcc_package::Value>& values, size_t index, tcc_value_info* info) {
+absl::Status Fill(const std::vector<tcc::TensorInfo>& values, size_t index, tcc_value_info* info) {
   if (info == nullptr) return Missing("info");
   if (index >= values.size()) {
     return absl::OutOfRangeError(absl::StrCat("index ", index, " of ", values.size()));
   }
   if (info->struct_size < sizeof(tcc_value_info))
     return absl::InvalidArgumentError("struct_size is not set (TCC_INIT)");
-  const tcc_package::Value& value = values[index];
+  const tcc::TensorInfo& value = values[index];
   info->name = value.name.c_str();
-  info->dtype = value.dtype;
-  info->rank = value.rank;
-  info->dims = value.dims.data();
+  info->dtype = static_cast<int32_t>(value.type.dtype);
+  info->rank = value.has_rank ? static_cast<int32_t>(value.type.dims.size()) : -1;
+  info->dims = value.type.dims.data();
   info->optional = value.optional ? 1 : 0;
   return absl::OkStatus();
 }
@@ -122,19 +98,7 @@ tcc_error* tcc_package_load(const char* path, tcc_package** package) {
     *package = nullptr;
     auto result = std::make_unique<tcc_package>();
     TCC_ASSIGN_OR_RETURN(result->runner, tcc::PackageRunner::Open(path));
-    const tcc::Package& opened = result->runner->package();
-    for (int i = 0; i < opened.size(); ++i) {
-      const tcc::Signature& signature = opened.signature(i);
-      result->inputs.resize(std::max(result->inputs.size(), signature.inputs.size()));
-      result->outputs.resize(std::max(result->outputs.size(), signature.outputs.size()));
-      for (size_t k = 0; k < signature.inputs.size(); ++k) {
-        const tcc::InputSpec& spec = signature.inputs[k];
-        Merge(spec, !spec.absent, spec.optional || spec.absent, i == 0, &result->inputs[k]);
-      }
-      for (size_t k = 0; k < signature.outputs.size(); ++k) {
-        Merge(signature.outputs[k], true, false, i == 0, &result->outputs[k]);
-      }
-    }
+    tcc::DescribePackage(result->runner->package(), &result->inputs, &result->outputs);
     *package = result.release();
     return absl::OkStatus();
   });

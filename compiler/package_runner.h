@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "runtime/executor.h"
 #include "runtime/package.h"
+#include "runtime/tensor_info.h"
 
 namespace tcc {
 
@@ -44,6 +45,9 @@ absl::Status CheckOutputCount(size_t given, size_t outputs);
 // InvalidArgument, by name, for tensors of the caller that cannot be read or written (Tensor::Check).
 absl::Status CheckTensors(absl::Span<const Tensor> inputs, const std::function<std::string(size_t)>& name_of_input,
                           absl::Span<const Tensor> outputs);
+
+// What all specialisations of a package together take and return.
+void DescribePackage(const Package& package, std::vector<TensorInfo>* inputs, std::vector<TensorInfo>* outputs);
 
 // The specialisations of one package. Thread-safe.
 class PackageRunner {

@@ -6,15 +6,16 @@ namespace tcc {
 
 struct LoadedPackage::State {
   std::unique_ptr<PackageRunner> runner;
-  std::vector<std::string> inputs, outputs;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<std::string> input_names, output_names;
 };
 
 absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path) {
   auto state = std::make_shared<LoadedPackage::State>();
   TCC_ASSIGN_OR_RETURN(state->runner, PackageRunner::Open(path));
-  const Signature& signature = state->runner->package().signature(0);
-  for (const InputSpec& input : signature.inputs) state->inputs.push_back(input.name);
-  for (const OutputSpec& output : signature.outputs) state->outputs.push_back(output.name);
+  DescribePackage(state->runner->package(), &state->inputs, &state->outputs);
+  for (const TensorInfo& input : state->inputs) state->input_names.push_back(input.name);
+  for (const TensorInfo& output : state->outputs) state->output_names.push_back(output.name);
   return LoadedPackage(std::move(state));
 }
 
@@ -39,7 +40,9 @@ absl::Status LoadedPackage::Run(absl::Span<const Tensor> inputs, absl::Span<cons
   return state_->runner->Run(inputs, with_outputs, &results);
 }
 
-const std::vector<std::string>& LoadedPackage::input_names() const { return state_->inputs; }
-const std::vector<std::string>& LoadedPackage::output_names() const { return state_->outputs; }
+const std::vector<TensorInfo>& LoadedPackage::inputs() const { return state_->inputs; }
+const std::vector<TensorInfo>& LoadedPackage::outputs() const { return state_->outputs; }
+const std::vector<std::string>& LoadedPackage::input_names() const { return state_->input_names; }
+const std::vector<std::string>& LoadedPackage::output_names() const { return state_->output_names; }
 
 }  // namespace tcc

@@ -54,6 +54,16 @@ std::vector<std::string> Guards(const Signature& signature) {
   return guards;
 }
 
+// Work and traffic are estimated without a call: where extents vary, for the smallest that the code takes, whatever
+// those of a call are.
+std::string EstimatedFor(const Signature& signature) {
+  std::vector<std::string> extents;
+  for (const Symbol& symbol : signature.symbols) {
+    extents.push_back(absl::StrCat(symbol.name, " = ", std::max<int64_t>(1, symbol.min)));
+  }
+  return extents.empty() ? "" : absl::StrCat(" (for ", absl::StrJoin(extents, ", "), ")");
+}
+
 // The model's nodes that a kernel does, each once: several of its sources may come of one node, "node 'c1' (Conv)
 // (add)".
 std::string Nodes(const KernelRecord& kernel) {
@@ -189,8 +199,8 @@ struct ExplainCommand {
       for (const OutputSpec& output : event.signature.outputs) {
         std::printf("    %s\n", SpecText(event.signature, output).c_str());
       }
-      std::printf("  kernels: %d generated, %d library calls; %.4g MFLOP, %.4g MB\n", totals.generated, totals.library,
-                  totals.flops / 1e6, totals.bytes / 1e6);
+      std::printf("  kernels: %d generated, %d library calls; %.4g MFLOP, %.4g MB%s\n", totals.generated,
+                  totals.library, totals.flops / 1e6, totals.bytes / 1e6, EstimatedFor(event.signature).c_str());
       if (totals.ms > 0) {
         std::printf("  time: %.3f ms, %.1f %% in library kernels\n", totals.ms, 100 * totals.library_ms / totals.ms);
       }
@@ -214,8 +224,8 @@ struct ExplainCommand {
       absl::StrAppend(&page, "<h2>Graph ", i, "</h2><p>", Escape(event.reason), "</p><ul>");
       for (const std::string& guard : Guards(event.signature)) absl::StrAppend(&page, "<li>", Escape(guard), "</li>");
       absl::StrAppend(&page, "</ul><p>", totals.generated, " generated kernels, ", totals.library, " library calls, ",
-                      totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB</p>",
-                      "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>nodes</tr>");
+                      totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB", Escape(EstimatedFor(event.signature)),
+                      "</p>", "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>nodes</tr>");
       for (const KernelRecord& kernel : event.kernels) {
         const auto it = ms.find(kernel.name);
         absl::StrAppend(&page, "<tr><td>", kernel.schedule.empty() ? "library" : Escape(kernel.schedule),

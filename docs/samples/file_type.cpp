@@ -36,6 +36,13 @@ std::vector<int32_t> Features(const std::string& content, const nlohmann::json& 
   return features;
 }
 
+// Of the config what the program uses, or an exception.
+void Check(const nlohmann::json& config) {
+  for (const char* key : {"beg_size", "end_size", "block_size"}) (void)config.at(key).get<size_t>();
+  (void)config.at("padding_token").get<int32_t>();
+  (void)config.at("target_labels_space").get<std::vector<std::string>>();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,7 +50,19 @@ int main(int argc, char** argv) {
     std::cerr << "usage: file_type MODEL.onnx CONFIG.json FILE...\n";
     return 2;
   }
-  const nlohmann::json config = nlohmann::json::parse(std::ifstream(argv[2]));
+  nlohmann::json config;
+  std::ifstream config_file(argv[2]);
+  if (!config_file) {
+    std::cerr << "file_type: cannot read " << argv[2] << "\n";
+    return 2;
+  }
+  try {
+    config = nlohmann::json::parse(config_file);
+    Check(config);
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << "file_type: " << argv[2] << " is not the model's config, a JSON file: " << error.what() << "\n";
+    return 2;
+  }
   const auto start = std::chrono::steady_clock::now();
   absl::StatusOr<tcc::Callable> model = tcc::Compile(tcc::Load(argv[1]));
   if (!model.ok()) {
@@ -64,6 +83,11 @@ int main(int argc, char** argv) {
     if (!out.ok()) {
       std::cerr << "file_type: " << out.status().message() << "\n";
       return 1;
+    }
+    const auto labels = static_cast<int64_t>(config["target_labels_space"].size());
+    if (out->empty() || out->front().dtype() != tcc::DType::kF32 || out->front().num_elements() != labels) {
+      std::cerr << "file_type: the model does not score the " << labels << " types of " << argv[2] << "\n";
+      return 2;
     }
     const float* scores = out->front().data_as<float>();
     const float* best = std::max_element(scores, scores + out->front().num_elements());

@@ -207,6 +207,36 @@ TEST_F(ApiTest, AContextOfTheCallers) {
   EXPECT_THAT(std::string(model({x}, {.stream = &stream}).status().message()), HasSubstr("stream"));
 }
 
+TEST_F(ApiTest, PackagesDescribeTheirInputsAndOutputs) {
+  const std::string path = Folder() / "described.onnx";
+  WriteFile(path, Layers().SerializeAsString());
+  Options options;
+  DynamicSpec& spec = options.dynamic.emplace_back();
+  spec.input = "x";
+  spec.dims.resize(2);
+  spec.dims[0] = {.kind = DimSpec::Kind::kDynamic, .name = "rows", .min = 2, .max = 64};
+  const absl::StatusOr<Callable> model = Compile(Load(path), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_TRUE((*model)({RandomTensor({4, 32}, 1)}).ok());
+  const absl::StatusOr<LoadedPackage> package = LoadPackage(model->Explain().graphs[0].package);
+  ASSERT_TRUE(package.ok()) << package.status();
+  ASSERT_EQ(package->inputs().size(), 1);
+  const TensorInfo& x = package->inputs()[0];
+  EXPECT_EQ(x.name, "x");
+  EXPECT_EQ(x.type, (TensorType{DType::kF32, {-1, 32}}));
+  EXPECT_THAT(x.dim_names, ElementsAre("rows", ""));
+  EXPECT_THAT(x.ranges, ElementsAre(ExtentRange{2, 64, 1}, ExtentRange{32, 32, 1}));
+  EXPECT_TRUE(x.has_rank);
+  EXPECT_FALSE(x.optional);
+  ASSERT_EQ(package->outputs().size(), 2);
+  EXPECT_EQ(package->outputs()[0].name, "y");
+  EXPECT_EQ(package->outputs()[0].type, x.type);
+  EXPECT_THAT(package->outputs()[0].dim_names, ElementsAre("rows", ""));
+  EXPECT_EQ(package->outputs()[1].type, (TensorType{DType::kF32, {1, 1}}));
+  EXPECT_TRUE(package->outputs()[1].has_rank);
+  EXPECT_THAT(package->output_names(), ElementsAre("y", "z"));
+}
+
 TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {
   const Callable model = Make(Layers(), Mode::kReduceOverhead);
   const Tensor x = RandomTensor({4, 32}, 1);

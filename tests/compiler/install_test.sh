@@ -48,7 +48,21 @@ expect 'from the cache' "$samples/embed" "$model"
 expect 'y: f32[3,3]' "$samples/embed" "$open_model"
 expect '1 compilation' "$samples/dynamic_shapes" "$open_model"
 expect 'y: f32[4] {0, 2, 4, 6}' "$samples/run_package" "$scratch/model.tcc" 4
-expect 'first element 0' "$samples/run_package_c" "$scratch/model.tcc" 4
+expect 'y: f32[4] {0, 2, 4, 6}' "$samples/run_package" "$scratch/model.tcc"
+expect 'dims [4], first element 0' "$samples/run_package_c" "$scratch/model.tcc"
+# ... with any package: of symbols, at their least or as told.
+"$scratch/moved/bin/tcc" compile "$open_model" --dynamic 'x=[rows:3..8,columns:1..64]' -o "$scratch/open.tcc" >/dev/null
+expect 'y: f32[3,1] {0, 2, 4}' "$samples/run_package" "$scratch/open.tcc"
+expect 'y: f32[4,2] {0, 2, 4, 6, 8, 10, 12, 14}' "$samples/run_package" "$scratch/open.tcc" 2 rows=4
+expect 'dims [5,5], first element 0' "$samples/run_package_c" "$scratch/open.tcc" 5
+expect 'MB (for rows = 3, columns = 1)' "$scratch/moved/bin/tcc" explain "$open_model" --dynamic 'x=[rows:3..8,columns:1..64]'
+# A config that is none.
+for text in '' 'not JSON' '{"beg_size": 1}' '[]'; do
+  printf '%s' "$text" >"$scratch/config.json"
+  status=0
+  "$samples/file_type" "$model" "$scratch/config.json" "$model" 2>"$scratch/log" || status=$?
+  [ $status = 2 ] && grep -F 'config.json is not the model' "$scratch/log" >/dev/null || { echo "FAILED: config '$text': $status"; cat "$scratch/log"; exit 1; }
+done
 # The runtime alone loads no compiler and no ONNX.
 if ldd "$scratch/build/use_c" | grep -E 'MLIR|LLVM|protobuf'; then
   echo "the runtime loads what it should not"

@@ -15,6 +15,7 @@
 #include "runtime/export.h"
 #include "runtime/run_options.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor_info.h"
 
 namespace tcc {
 
@@ -41,6 +42,10 @@ class TCC_API LoadedPackage {
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs,
                    const RunOptions& options = {}) const;
 
+  // What all specialisations together take and return; valid as long as a copy of the package. An extent that is not
+  // the same in all of them is -1, with its range, and its symbol's name where they agree on one.
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
   const std::vector<std::string>& input_names() const;
   const std::vector<std::string>& output_names() const;
 

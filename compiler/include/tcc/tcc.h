@@ -20,6 +20,7 @@
 #include "runtime/export.h"
 #include "runtime/run_options.h"
 #include "runtime/tensor.h"
+#include "runtime/tensor_info.h"
 #include "tcc/options.h"
 
 namespace tcc {
@@ -41,20 +42,12 @@ class TCC_API Model {
 // compiled.
 TCC_API absl::StatusOr<Model> Load(const std::string& path);
 
-// An input or output as the model declares it: an extent of -1 may vary.
-struct TensorInfo {
-  std::string name;
-  TensorType type;                     // dtype kInvalid: not declared
-  std::vector<std::string> dim_names;  // "" where an extent has no name
-  bool optional = false;
-};
-
 // A kernel or library call of a compiled graph.
 struct KernelInfo {
   std::string name;
   std::vector<std::string> sources;  // the ops it does
   std::string schedule;              // how it was generated; empty: a library call
-  double flops = 0;                  // estimates
+  double flops = 0;                  // estimates; extents that vary count with the smallest that the graph takes
   double bytes = 0;
 };
 
