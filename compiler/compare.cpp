@@ -20,6 +20,12 @@ double Element(const Tensor& tensor, int64_t i) {
 
 }  // namespace
 
+double RoundingOf(Precision precision) {
+  if (precision == Precision::kBF16) return 1e-1;
+  if (precision == Precision::kF16) return 2e-2;
+  return 0;
+}
+
 absl::StatusOr<double> RelativeError(const Tensor& actual, const Tensor& expected) {
   if (actual.dtype() != expected.dtype() || actual.dims() != expected.dims() || actual.dtype() == DType::kString) {
     const absl::Status status = CompareTensors(actual, expected, Tolerance());

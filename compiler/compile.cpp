@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "codegen/plan/Plan.h"
 #include "compiler/autotune/Autotune.h"
+#include "compiler/compare.h"
 #include "compiler/compile_logs.h"
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
@@ -109,6 +110,12 @@ class Compilation {
       if (!done) break;
     }
     return absl::OkStatus();
+  }
+
+  VerifyTolerance ToleranceOfVerify() const {
+    VerifyTolerance tolerance = request_.verify_tolerance;
+    tolerance.rounding = RoundingOf(request_.options.precision);
+    return tolerance;
   }
 
   bool Emits(const char* what) const {
@@ -320,7 +327,8 @@ class Compilation {
         TCC_ASSIGN_OR_RETURN(compiler::TargetInstance made, compiler::MakeTarget(request_.options, {}, context_.get()));
         return std::move(made.target);
       };
-      TCC_ASSIGN_OR_RETURN(reply_.verification, Verify(stages, result_, request_.verify_inputs, target));
+      TCC_ASSIGN_OR_RETURN(reply_.verification, Verify(stages, result_, request_.verify_inputs, target,
+                                                       /*write_reproducer=*/true, ToleranceOfVerify()));
     }
     // The plan's inputs are the function's arguments; inputs known while compiling are none of those.
     std::vector<ValueId> inputs;
@@ -374,6 +382,7 @@ class Compilation {
     specialisation.info["kernels"] =
         KernelsToJson(reply_.kernels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (!reply_.warnings.empty()) specialisation.info["warnings"] = absl::StrJoin(reply_.warnings, "\n");
+    if (!reply_.narrowed.empty()) specialisation.info["narrowed"] = reply_.narrowed;
     for (const auto& [name, text] : reply_.emitted) builder.dumps[name] = text;
     return builder.Write(request_.package, {.constant_store = request_.constant_store});
   }
@@ -404,7 +413,7 @@ absl::StatusOr<CompileReply> RunReproducer(const CompileRequest& request) {
   // (Its dialects, before anything is parsed.)
   TCC_RETURN_IF_ERROR(target().status());
   CompileReply reply;
-  TCC_ASSIGN_OR_RETURN(reply.verification, VerifyReproducer(request.model, &context, target));
+  TCC_ASSIGN_OR_RETURN(reply.verification, VerifyReproducer(request.model, &context, target, request.verify_tolerance));
   return reply;
 }
 

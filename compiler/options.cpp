@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/status.h"
 
@@ -155,8 +156,7 @@ absl::StatusOr<TargetSpec> ParseTarget(std::string_view text) {
   } else if (kind == "cuda-sim" && target.name.empty()) {
     target.kind = TargetSpec::Kind::kCudaSim;
   } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown target '", View(text), "'; there are cpu, cpu:NAME, cuda, cuda:sm_NN, cuda-sim"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", View(text), "'; there are cpu, cpu:NAME"));
   }
   if (empty_name) return absl::InvalidArgumentError(absl::StrCat("target '", View(text), "' ends after the colon"));
   return target;
@@ -308,12 +308,32 @@ std::string OptionsKey(const Options& options) {
 }
 
 absl::Status ValidateOptions(const Options& options) {
-  TCC_RETURN_IF_ERROR(ParseTarget(options.target).status());
+  TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(options.target));
+  if (target.kind != TargetSpec::Kind::kCpu) {
+    return absl::UnimplementedError(
+        absl::StrCat("target '", options.target, "' is not built into this tcc; there are cpu, cpu:NAME"));
+  }
   if (options.recompile_limit < 1) return absl::InvalidArgumentError("recompile_limit must be at least 1");
   if (!(options.compile_timeout_seconds >= 0)) {
     return absl::InvalidArgumentError("compile_timeout_seconds must be 0 (no limit) or more");
   }
   return absl::OkStatus();
+}
+
+absl::Status ValidateForPackage(const std::string& path, const Options& options) {
+  const Options none;
+  std::vector<std::string> idle;
+  // (Whether calls record the plan is a matter of running it.)
+  if (options.mode != none.mode && options.mode != Mode::kReduceOverhead) idle.emplace_back("--mode");
+  if (options.target != none.target) idle.emplace_back("--target");
+  if (options.precision != none.precision) idle.emplace_back("--precision");
+  if (options.numerics != none.numerics) idle.emplace_back("--numerics");
+  if (!options.dynamic.empty()) idle.emplace_back("--dynamic");
+  if (options.fullgraph != none.fullgraph) idle.emplace_back("--fullgraph");
+  if (idle.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": a package is compiled already: ", absl::StrJoin(idle, ", "), idle.size() == 1 ? " has" : " have",
+      " no effect; compile the model again with ", idle.size() == 1 ? "it" : "them"));
 }
 
 }  // namespace tcc

@@ -59,5 +59,7 @@ std::string OptionsKey(const Options& options);
 
 // Checks what can be checked without a model.
 absl::Status ValidateOptions(const Options& options);
+// InvalidArgument where options are set that decide how a model is compiled, and thus do nothing for a package.
+absl::Status ValidateForPackage(const std::string& path, const Options& options);
 
 }  // namespace tcc

@@ -123,7 +123,7 @@ std::string WriteReproducer(mlir::Operation* op, const std::map<void*, Tensor>& 
 }
 
 absl::StatusOr<Verification> VerifyReproducer(const std::string& folder, mlir::MLIRContext* context,
-                                              const TargetFactory& make_target) {
+                                              const TargetFactory& make_target, const VerifyTolerance& tolerance) {
   const std::string path = absl::StrCat(folder, "/kernel.mlir");
   DiagnosticCollector diagnostics(context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(path, context);
@@ -137,7 +137,7 @@ absl::StatusOr<Verification> VerifyReproducer(const std::string& folder, mlir::M
   if (mlir::failed(built)) return WithContext(path, diagnostics.Take("building the plan failed"));
   TCC_ASSIGN_OR_RETURN(Verification result,
                        Verify({*module, *module, *module}, *built, absl::StrCat(folder, "/values.npz"), make_target,
-                              /*write_reproducer=*/false));
+                              /*write_reproducer=*/false, tolerance));
   if (!result.agrees) result.reproducer = folder;
   return result;
 }

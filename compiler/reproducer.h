@@ -24,6 +24,6 @@ std::string WriteReproducer(mlir::Operation* op, const std::map<void*, Tensor>& 
 
 // Compiles the op of a reproducer and compares it with the interpreter. The target's dialects must be loaded.
 absl::StatusOr<Verification> VerifyReproducer(const std::string& folder, mlir::MLIRContext* context,
-                                              const TargetFactory& target);
+                                              const TargetFactory& target, const VerifyTolerance& tolerance = {});
 
 }  // namespace tcc

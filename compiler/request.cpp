@@ -71,6 +71,14 @@ absl::StatusOr<Signature> ReadSignature(const Json& json) {
 
 }  // namespace
 
+namespace {
+// The largest error, and those of elements where given.
+Json ToleranceToJson(const VerifyTolerance& tolerance) {
+  if (!tolerance.elements) return Json::array({tolerance.max_error});
+  return Json::array({tolerance.max_error, tolerance.elements->rtol, tolerance.elements->atol});
+}
+}  // namespace
+
 Json RequestToJson(const CompileRequest& request) {
   return {{"model", request.model},
           {"options", OptionsToJson(request.options)},
@@ -86,6 +94,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"to_phase", PhaseName(request.to_phase)},
           {"allow_fallback", request.allow_fallback},
           {"verify_inputs", request.verify_inputs},
+          {"verify_tolerance", ToleranceToJson(request.verify_tolerance)},
           {"emit", request.emit}};
 }
 
@@ -105,6 +114,9 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
     request.allow_fallback = json.at("allow_fallback").get<bool>();
     request.verify_inputs = json.at("verify_inputs").get<std::string>();
+    const std::vector<double> tolerance = json.at("verify_tolerance").get<std::vector<double>>();
+    if (!tolerance.empty()) request.verify_tolerance.max_error = tolerance[0];
+    if (tolerance.size() > 2) request.verify_tolerance.elements = {tolerance[1], tolerance[2]};
     request.emit = json.at("emit").get<std::vector<std::string>>();
     return request;
   });

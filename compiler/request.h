@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "compiler/compare.h"
 #include "compiler/options.h"
 #include "nlohmann/json.hpp"
 #include "runtime/signature.h"
@@ -46,6 +47,13 @@ inline constexpr EmitKind kEmitKinds[] = {
 // InvalidArgument with the names there are.
 absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name);
 
+// What a verification takes for equal: by default what rounding may come to.
+struct VerifyTolerance {
+  double max_error = -1;              // not negative: the largest error, relative to the largest value of an output
+  std::optional<Tolerance> elements;  // else, where given: by element
+  double rounding = 0;                // of the precision (compare.h); not sent
+};
+
 struct CompileRequest {
   std::string model;  // path; absolute, since the worker may have another working directory
   Options options;
@@ -67,6 +75,7 @@ struct CompileRequest {
   bool allow_fallback = true;
   // Inputs by name (.npz): the compiled plan is run on them and compared with the interpreter. Empty: no.
   std::string verify_inputs;
+  VerifyTolerance verify_tolerance;
   // Texts to return: names of kEmitKinds.
   std::vector<std::string> emit;
 };

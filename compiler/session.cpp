@@ -132,7 +132,9 @@ struct Session::Variant {
 };
 
 Session::Session(std::string path, Config config, std::vector<DeclaredInput> inputs)
-    : path_(std::move(path)), config_(std::move(config)), policy_(std::move(inputs), config_.options.dynamic) {}
+    : path_(std::move(path)),
+      config_(std::move(config)),
+      policy_(std::move(inputs), config_.options.dynamic, absl::EndsWith(path_, ".tcc")) {}
 Session::~Session() = default;
 
 ArtifactCache& Session::cache() const { return config_.cache != nullptr ? *config_.cache : ArtifactCache::Global(); }
@@ -150,7 +152,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
                          Package::Open(absolute, {.constant_store = config.cache != nullptr
                                                                         ? config.cache->constant_store()
                                                                         : ArtifactCache::Global().constant_store()}));
-    config.options.dynamic.clear();
+    TCC_RETURN_IF_ERROR(ValidateForPackage(path, config.options));
     std::shared_ptr<Session> session(new Session(absolute, std::move(config), Declared(*package)));
     if (package->size() > 0) {
       for (const OutputSpec& output : package->signature(0).outputs) session->output_names_.push_back(output.name);
@@ -318,11 +320,16 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Obtain(const CallType
         TCC_ASSIGN_OR_RETURN(package, GetPackage(signature, types, values, event));
       }
     }
+    if (event->reply) event->warnings = event->reply->warnings;
     if (package == nullptr) return std::shared_ptr<Variant>();  // stopped at an earlier phase
-    if (event->reply && !config_.ignore_declared_extents && !policy_.IsAsMarked(package->signature(0))) {
-      Warn(absl::StrCat(
+    const auto& info = package->info(0);
+    if (!config_.ignore_declared_extents && !policy_.IsAsMarked(package->signature(0))) {
+      const auto why = info.find("narrowed");
+      event->narrowed = why != info.end() ? why->second : "the model's structure depends on them";
+      event->warnings.push_back(absl::StrCat(
           "extents marked dynamic are numbers in what was compiled, and other ones will be compiled anew: ",
-          event->reply->narrowed));
+          event->narrowed));
+      if (event->reply) Warn(event->warnings.back());
     }
     if (KeepsPackages() && config_.share_specialisations) {
       cache().UpdateNotes(model_key_, [&](CallNotes& kept) {
@@ -409,6 +416,10 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
     if (absl::StatusOr<std::vector<KernelRecord>> kernels = KernelsFromJson(json); kernels.ok())
       event->kernels = *kernels;
   }
+  const auto warnings = package->info(index).find("warnings");
+  if (!event->reply && warnings != package->info(index).end()) {
+    event->warnings.insert(event->warnings.begin(), warnings->second);
+  }
   if (LogEnabled("guards")) {
     Log("guards", absl::StrCat(path_, ": ", signature_text));
   }
@@ -452,6 +463,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
   request.emit = config_.emit;
   request.allow_fallback = config_.allow_fallback;
   request.verify_inputs = config_.verify_inputs;
+  request.verify_tolerance = config_.verify_tolerance;
   if (config_.options.use_cache) request.tuning_store = cache().tuning_store();
   auto build = [&](const std::string& package, const std::string& constant_store) -> absl::Status {
     request.package = package;

@@ -35,6 +35,8 @@ struct CompileEvent {
   std::vector<KernelRecord> kernels;
   std::string mode, precision;        // as the package was compiled
   std::optional<CompileReply> reply;  // where it was compiled now
+  std::vector<std::string> warnings;  // also those of an earlier compile of the same
+  std::string narrowed;               // why extents marked dynamic are numbers; empty where none is
 };
 
 // Safe to call from many threads.
@@ -55,6 +57,7 @@ class Session {
     Phase to_phase = Phase::kPackage;
     bool allow_fallback = true;
     std::string verify_inputs;  // see CompileRequest; needs Phase::kCodegen
+    VerifyTolerance verify_tolerance;
     std::vector<std::string> emit;
     // Where a package goes that is not kept in the cache; empty: it lives as long as the session.
     std::string package_file;
@@ -82,6 +85,8 @@ class Session {
   const std::vector<std::string>& output_names() const { return output_names_; }
   std::vector<CompileEvent> events() const;
   bool is_package() const { return package_ != nullptr; }
+  // Null where the session is of a model.
+  const Package* package() const { return package_.get(); }
 
  private:
   struct Variant;

@@ -17,8 +17,8 @@ std::string DTypeText(DType dtype) { return std::string(DTypeName(dtype)); }
 
 }  // namespace
 
-ShapePolicy::ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user)
-    : inputs_(std::move(inputs)), user_(std::move(user)), seen_(inputs_.size()) {}
+ShapePolicy::ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user, bool package)
+    : inputs_(std::move(inputs)), user_(std::move(user)), package_(package), seen_(inputs_.size()) {}
 
 const DimSpec* ShapePolicy::UserDim(size_t input, size_t axis) const {
   for (const DynamicSpec& spec : user_) {
@@ -85,6 +85,11 @@ absl::Status ShapePolicy::CheckCall(CallTypes* types) const {
     }
     for (size_t axis = 0; axis < input.dims.size(); ++axis) {
       if (input.dims[axis].value >= 0 && input.dims[axis].value != type.dims[axis]) {
+        if (package_) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              InputName(input), " is ", type.ToString(), ", but the package was compiled for ", input.dims[axis].value,
+              " at axis ", axis, "; compile the model again with --dynamic to run other extents"));
+        }
         return absl::InvalidArgumentError(
             absl::StrCat(InputName(input), " is ", type.ToString(), ", but the model fixes axis ", axis, " at ",
                          input.dims[axis].value, "; export it with a dynamic axis to run other extents"));

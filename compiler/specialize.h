@@ -37,7 +37,8 @@ using CallTypes = std::vector<TensorType>;
 // Not thread-safe.
 class ShapePolicy {
  public:
-  ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user);
+  // `package`: the inputs are those of a package, not of a model (for messages).
+  ShapePolicy(std::vector<DeclaredInput> inputs, std::vector<DynamicSpec> user, bool package = false);
 
   // The user's specs name inputs that exist and have the model's rank.
   absl::Status Validate() const;
@@ -70,6 +71,7 @@ class ShapePolicy {
 
   std::vector<DeclaredInput> inputs_;
   std::vector<DynamicSpec> user_;
+  bool package_ = false;
   std::vector<std::vector<Dims>> seen_;  // by input: the first extents of each rank
   std::set<std::pair<size_t, int>> dynamic_;
 };

@@ -85,19 +85,28 @@ double Allowed(DType dtype) {
 
 // The first of the tensors that differs, or -1; `max_error` grows to the largest error.
 absl::StatusOr<int> FirstDifference(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
-                                    double* max_error) {
+                                    const VerifyTolerance& tolerance, double* max_error) {
   int first = -1;
   for (size_t i = 0; i < expected.size(); ++i) {
     const absl::StatusOr<double> error = RelativeError(actual[i], expected[i]);
     if (error.ok()) *max_error = std::max(*max_error, *error);
-    if (first < 0 && (!error.ok() || *error > Allowed(expected[i].dtype()))) first = static_cast<int>(i);
+    bool right = error.ok();
+    if (tolerance.max_error >= 0) {
+      right = right && *error <= tolerance.max_error;
+    } else if (tolerance.elements) {
+      right = CompareTensors(actual[i], expected[i], *tolerance.elements).ok();
+    } else {
+      const bool rounds = IsFloat(expected[i].dtype()) || IsComplex(expected[i].dtype());
+      right = right && *error <= std::max(Allowed(expected[i].dtype()), rounds ? tolerance.rounding : 0);
+    }
+    if (first < 0 && !right) first = static_cast<int>(i);
   }
   return first;
 }
 
 // The first top-level op of the fused function whose compiled result differs from its interpreted one.
 absl::Status FindKernel(mlir::ModuleOp fused, const std::vector<Tensor>& arguments, const TargetFactory& make_target,
-                        bool write_reproducer, Verification* verification) {
+                        const VerifyTolerance& tolerance, bool write_reproducer, Verification* verification) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = fused.clone();
   mlir::func::FuncOp function = Main(*copy);
   mlir::Operation* terminator = function.front().getTerminator();
@@ -133,7 +142,7 @@ absl::Status FindKernel(mlir::ModuleOp fused, const std::vector<Tensor>& argumen
   if (mlir::failed(built)) return diagnostics.Take("building the plan of all values failed");
   TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> actual, RunPlan(function, *built, arguments));
   double ignored = 0;
-  TCC_ASSIGN_OR_RETURN(const int first, FirstDifference(actual, expected, &ignored));
+  TCC_ASSIGN_OR_RETURN(const int first, FirstDifference(actual, expected, tolerance, &ignored));
   if (first < 0) {
     verification->where = "code generation: no single kernel (memory planning, or a kernel that depends on its place)";
     return absl::OkStatus();
@@ -149,13 +158,14 @@ absl::Status FindKernel(mlir::ModuleOp fused, const std::vector<Tensor>& argumen
 }  // namespace
 
 absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::PlanResult& compiled,
-                                    const std::string& inputs, const TargetFactory& target, bool write_reproducer) {
+                                    const std::string& inputs, const TargetFactory& target, bool write_reproducer,
+                                    const VerifyTolerance& tolerance) {
   Verification verification;
   TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> arguments, Arguments(Main(stages.fused), inputs));
   TCC_ASSIGN_OR_RETURN(const std::vector<Tensor> expected, ir::interpret(Main(stages.imported), arguments));
   const absl::StatusOr<std::vector<Tensor>> actual = RunPlan(Main(stages.fused), compiled, arguments);
   if (actual.ok()) {
-    TCC_ASSIGN_OR_RETURN(const int first, FirstDifference(*actual, expected, &verification.max_error));
+    TCC_ASSIGN_OR_RETURN(const int first, FirstDifference(*actual, expected, tolerance, &verification.max_error));
     if (first < 0) return verification;
   }
   verification.agrees = false;
@@ -164,13 +174,13 @@ absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::P
   for (const auto& [phase, module] : checked) {
     const absl::StatusOr<std::vector<Tensor>> outputs = ir::interpret(Main(module), arguments);
     const absl::StatusOr<int> first =
-        outputs.ok() ? FirstDifference(*outputs, expected, &ignored) : absl::StatusOr<int>(outputs.status());
+        outputs.ok() ? FirstDifference(*outputs, expected, tolerance, &ignored) : absl::StatusOr<int>(outputs.status());
     if (first.ok() && *first < 0) continue;
     verification.where = absl::StrCat(
         "phase ", phase, ": ", first.ok() ? absl::StrCat("output ", *first, " differs") : first.status().message());
     return verification;
   }
-  const absl::Status found = FindKernel(stages.fused, arguments, target, write_reproducer, &verification);
+  const absl::Status found = FindKernel(stages.fused, arguments, target, tolerance, write_reproducer, &verification);
   if (!found.ok()) verification.where = absl::StrCat("code generation: ", found.message());
   if (!actual.ok()) verification.where = absl::StrCat(verification.where, " (", actual.status().message(), ")");
   return verification;

@@ -24,6 +24,6 @@ using TargetFactory = std::function<absl::StatusOr<std::unique_ptr<codegen::Targ
 // differs, with a reproducer (reproducer.h).
 absl::StatusOr<Verification> Verify(const VerifyStages& stages, const codegen::PlanResult& compiled,
                                     const std::string& inputs, const TargetFactory& target,
-                                    bool write_reproducer = true);
+                                    bool write_reproducer = true, const VerifyTolerance& tolerance = {});
 
 }  // namespace tcc

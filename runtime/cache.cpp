@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "runtime/byte_count.h"
 #include "runtime/hash.h"
 #include "runtime/status.h"
 
@@ -80,9 +81,11 @@ void ArtifactCache::Prepare() {
   if (options_.max_bytes <= 0) {
     int64_t bytes = 0;
     const std::string text = FromEnvironment("TCC_CACHE_MAX_BYTES");
-    if (!text.empty() && (!absl::SimpleAtoi(text, &bytes) || bytes <= 0)) {
-      Warn(absl::StrCat("TCC_CACHE_MAX_BYTES='", text, "' is not a positive number: ignored"));
-      bytes = 0;
+    if (!text.empty()) {
+      const absl::StatusOr<int64_t> parsed = ParseByteCount(text);
+      if (!parsed.ok()) Warn(absl::StrCat("TCC_CACHE_MAX_BYTES is ignored: ", parsed.status().message()));
+      if (parsed.ok() && *parsed == 0) Warn("TCC_CACHE_MAX_BYTES is ignored: it is 0");
+      bytes = parsed.value_or(0);
     }
     options_.max_bytes = bytes > 0 ? bytes : kDefaultMaxBytes;
   }

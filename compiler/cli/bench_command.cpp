@@ -44,7 +44,7 @@ struct BenchCommand {
 
   absl::StatusOr<std::shared_ptr<Session>> Open(ArtifactCache* cache) const {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
-    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(model, &options));
     Session::Config config;
     config.options = std::move(options);
     config.allow_fallback = compile.allow_fallback();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/cli/command.h"
+#include "runtime/byte_count.h"
 #include "runtime/cache.h"
 #include "runtime/status.h"
 
@@ -118,12 +119,15 @@ void AddCacheCommand(CLI::App& app, int* exit_code) {
   add("verify", "Reads everything, and removes what is damaged", Verify);
   CLI::App* gc = sub->add_subcommand("gc", "Removes what was not used for longest");
   auto json = std::make_shared<bool>(false);
-  auto max_bytes = std::make_shared<int64_t>(-1);
+  auto max_bytes = std::make_shared<std::string>();
   gc->add_flag("--json", *json, "Output for machines, errors too");
-  gc->add_option("--max-bytes", *max_bytes, "How much may remain; default: the configured limit")
-      ->check(CLI::NonNegativeNumber);
-  gc->footer("Example: tcc cache gc --max-bytes 1000000000");
-  gc->callback([json, max_bytes, exit_code] { *exit_code = Collect(*json, *max_bytes); });
+  gc->add_option("--max-bytes", *max_bytes,
+                 "How much may remain; default: the configured limit. Bytes, or like 500M, 20GiB");
+  gc->footer("Example: tcc cache gc --max-bytes 10GiB");
+  gc->callback([json, max_bytes, exit_code] {
+    const absl::StatusOr<int64_t> bytes = max_bytes->empty() ? -1 : ParseByteCount(*max_bytes);
+    *exit_code = bytes.ok() ? Collect(*json, *bytes) : Fail(WithContext("--max-bytes", bytes.status()));
+  });
 }
 
 }  // namespace tcc::cli

@@ -24,7 +24,8 @@ inline constexpr int kBadInput = 2;
 
 // Prints "tcc: error: ..." to stderr, or with --json {"error": {code, message, exit_code}} to stdout; returns the exit
 // code.
-int Fail(const absl::Status& status);
+// `details`: further keys beside "error".
+int Fail(const absl::Status& status, nlohmann::json details = nlohmann::json::object());
 
 // An error where writing to `output` would replace the model itself.
 absl::Status CheckOutput(const std::string& output, const std::string& model);
@@ -46,6 +47,7 @@ class CompileFlags {
   absl::StatusOr<Options> Parse() const;
   // Whether library kernels may stand in where no code can be generated.
   bool allow_fallback() const { return !no_fallback_; }
+  bool marks_dynamic() const { return !dynamic_.empty(); }
 
  private:
   std::string mode_ = "default", target_ = "cpu", precision_ = "model", numerics_ = "default";
@@ -68,7 +70,8 @@ class InputFlags {
   absl::StatusOr<CallTypes> Types(const Session& session) const;
   bool empty() const { return inputs_.empty() && random_->count() == 0; }
   // Extents that --input describes by name are dynamic.
-  absl::Status AddDynamic(Options* options) const;
+  // (Not of a package: there they only say what random numbers are for.)
+  absl::Status AddDynamic(const std::string& model, Options* options) const;
 
  private:
   absl::StatusOr<std::vector<Tensor>> Load(const Session& session, bool random) const;

@@ -1,9 +1,12 @@
 // tcc compile: a model into a package.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "compiler/cli/command.h"
@@ -13,6 +16,38 @@
 
 namespace tcc::cli {
 namespace {
+
+// What a package accepts, with the names of symbols as extents: each has one of its own. No upper bound: null.
+nlohmann::json SignatureForPeople(const Signature& signature) {
+  nlohmann::json json = SignatureToJson(signature);
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (const Symbol& symbol : signature.symbols) taken.insert(symbol.name);
+  std::set<std::string> used;
+  for (size_t i = 0; i < signature.symbols.size(); ++i) {
+    std::string name = signature.symbols[i].name;
+    const auto is_free = [&] { return !name.empty() && name != "?" && used.count(name) == 0; };
+    if (!is_free()) {
+      name = absl::StrCat("s", i);
+      while (taken.count(name) > 0 || used.count(name) > 0) name += "_";
+    }
+    used.insert(name);
+    names.push_back(name);
+    json["symbols"][i]["name"] = name;
+    if (signature.symbols[i].max == kMaxExtent) json["symbols"][i]["max"] = nullptr;
+  }
+  const auto rename = [&](const auto& specs, const char* list) {
+    for (size_t i = 0; i < specs.size(); ++i) {
+      for (size_t axis = 0; axis < specs[i].dims.size(); ++axis) {
+        const int32_t symbol = specs[i].dims[axis].symbol;
+        if (symbol >= 0) json[list][i]["dims"][axis] = names[static_cast<size_t>(symbol)];
+      }
+    }
+  };
+  rename(signature.inputs, "inputs");
+  rename(signature.outputs, "outputs");
+  return json;
+}
 
 struct CompileCommand {
   std::string model, output, to_phase = "package";
@@ -25,7 +60,7 @@ struct CompileCommand {
 
   absl::Status Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
-    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(model, &options));
     Session::Config config;
     TCC_ASSIGN_OR_RETURN(config.to_phase, ParsePhase(to_phase));
     if (config.to_phase != Phase::kPackage && !output.empty()) {
@@ -44,6 +79,7 @@ struct CompileCommand {
       if (emit.size() > 1) folder_ = emit[1];
     }
     config.emit = names;
+    const Phase phase = config.to_phase;
     config.package_file = output;
     if (!output.empty() && IsFolder(output)) {
       return absl::InvalidArgumentError(absl::StrCat(output, ": is a folder; name the package file"));
@@ -56,7 +92,11 @@ struct CompileCommand {
     if (session->is_package()) {
       return absl::InvalidArgumentError(absl::StrCat(model, ": is compiled already; name the model it was made from"));
     }
-    TCC_ASSIGN_OR_RETURN(const CallTypes types, inputs.Types(*session));
+    const absl::StatusOr<CallTypes> types_or = inputs.Types(*session);
+    if (!types_or.ok() && session->options().dynamic.empty() && inputs.empty() && phase <= Phase::kImport) {
+      return ImportOpen(session->options(), phase, types_or.status());
+    }
+    TCC_ASSIGN_OR_RETURN(const CallTypes types, types_or);
     // Values of small inputs may matter.
     absl::StatusOr<std::vector<Tensor>> tensors = inputs.Load(*session);
     if (!tensors.ok()) tensors = std::vector<Tensor>();
@@ -65,9 +105,50 @@ struct CompileCommand {
     if (event.reply) {
       for (const std::string& name : names) TCC_RETURN_IF_ERROR(Emit(*event.reply, name));
     }
+    if (!output.empty() && compile.marks_dynamic() && !event.narrowed.empty()) {
+      // (What is not kept in the cache was written there.)
+      if (event.package == output) TCC_RETURN_IF_ERROR(RemovePackage());
+      return absl::InvalidArgumentError(
+          absl::StrCat(model,
+                       ": no package can serve what --dynamic asks for; give a number or a range that it allows "
+                       "for the extent that is named here: ",
+                       event.narrowed));
+    }
     // What is not kept in the cache was written there at once.
     if (!output.empty() && event.package != output) TCC_RETURN_IF_ERROR(CopyPackage(event.package));
     Summarise(event);
+    return absl::OkStatus();
+  }
+
+  // The first phases need no extents: those the model leaves open are symbols. Where the import needs one after all,
+  // `open`, which says how to give it; but what is not supported comes first, with any extents.
+  absl::Status ImportOpen(const Options& options, Phase phase, const absl::Status& open) {
+    CompileRequest request;
+    std::error_code unknown;
+    request.model = std::filesystem::absolute(model, unknown).string();
+    request.options = options;
+    request.to_phase = Phase::kImport;
+    if (!emit.empty()) request.emit = {"import"};
+    CompileEvent event;
+    const auto start = std::chrono::steady_clock::now();
+    absl::StatusOr<CompileReply> reply = WorkerPool::Global().Compile(request, TerminalProgress());
+    ClearProgress();
+    if (!reply.ok()) {
+      const bool other = !absl::StrContains(reply.status().message(), "ops that are not supported");
+      if (phase == Phase::kLoad && other) reply = CompileReply();  // the import was for the ops alone
+      if (!reply.ok()) return other ? open : reply.status();
+    }
+    event.reply = *std::move(reply);
+    event.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!emit.empty()) TCC_RETURN_IF_ERROR(Emit(*event.reply, "import"));
+    Summarise(event);
+    return absl::OkStatus();
+  }
+
+  absl::Status RemovePackage() const {
+    std::error_code error;
+    std::filesystem::remove(output, error);
+    if (error) return absl::InternalError(absl::StrCat(output, ": cannot be removed: ", error.message()));
     return absl::OkStatus();
   }
 
@@ -144,7 +225,8 @@ struct CompileCommand {
                                 {"autotune", TuningToJson(event.reply ? event.reply->tuning : TuningSummary())},
                                 {"seconds", event.seconds},
                                 {"package", where},
-                                {"signature", SignatureToJson(event.signature)},
+                                {"signature", SignatureForPeople(event.signature)},
+                                {"warnings", event.warnings},
                                 {"cache", event.hit ? "hit" : "miss"}};
       if (!emitted_.empty()) summary[folder_.empty() ? "emitted" : "emitted_files"] = emitted_;
       std::printf("%s\n", summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());

@@ -113,6 +113,42 @@ void Mark(const std::vector<DimSpec>& described, Dims* dims) {
   }
 }
 
+// What the first specialisation of a package takes, as if the user had said so; without a name where an input is
+// absent.
+std::vector<DynamicSpec> Taken(const Session& session) {
+  std::vector<DynamicSpec> specs(session.inputs().size());
+  if (!session.is_package() || session.package()->size() == 0) return specs;
+  const Signature& signature = session.package()->signature(0);
+  for (size_t i = 0; i < std::min(specs.size(), signature.inputs.size()); ++i) {
+    const InputSpec& input = signature.inputs[i];
+    if (input.absent) continue;
+    specs[i].input = input.name;
+    for (const Extent& extent : input.dims) {
+      DimSpec& dim = specs[i].dims.emplace_back();
+      dim.kind = extent.symbol >= 0 ? DimSpec::Kind::kDynamic : DimSpec::Kind::kStatic;
+      dim.value = extent.value;
+      if (extent.symbol < 0) continue;
+      const Symbol& symbol = signature.symbols[static_cast<size_t>(extent.symbol)];
+      dim.name = absl::StrCat(extent.symbol);
+      dim.min = symbol.min;
+      dim.max = symbol.max;
+      dim.multiple_of = symbol.multiple_of;
+    }
+  }
+  return specs;
+}
+
+// `NAME=...` of --input; an error names the inputs there are.
+absl::StatusOr<std::pair<std::string, std::string>> SplitInput(const Session& session, const std::string& text) {
+  absl::StatusOr<std::pair<std::string, std::string>> named = SplitNamed(text);
+  if (named.ok()) return named;
+  const auto flag = [&](std::string* out, const DeclaredInput& input) {
+    absl::StrAppend(out, "--input '", input.name, "=", text, "'");
+  };
+  return absl::InvalidArgumentError(absl::StrCat("--input ", text, ": does not say which input; give ",
+                                                 absl::StrJoin(session.inputs(), " or ", flag)));
+}
+
 }  // namespace
 
 void InputFlags::AddTo(CLI::App& command) {
@@ -123,7 +159,7 @@ void InputFlags::AddTo(CLI::App& command) {
                 ->expected(0, 1);
 }
 
-absl::Status InputFlags::AddDynamic(Options* options) const {
+absl::Status InputFlags::AddDynamic(const std::string& model, Options* options) const {
   for (const std::string& text : inputs_) {
     if (IsFileName(text)) continue;
     TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
@@ -138,7 +174,8 @@ absl::Status InputFlags::AddDynamic(Options* options) const {
     // What --dynamic says of the same input counts: here only its ranks and numbers do.
     const bool described = std::any_of(options->dynamic.begin(), options->dynamic.end(),
                                        [&](const DynamicSpec& spec) { return spec.input == named.first; });
-    if (dynamic && !described) options->dynamic.push_back({named.first, description.dims});
+    if (dynamic && !described && !absl::EndsWith(model, ".tcc"))
+      options->dynamic.push_back({named.first, description.dims});
   }
   return absl::OkStatus();
 }
@@ -146,15 +183,22 @@ absl::Status InputFlags::AddDynamic(Options* options) const {
 absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
   CallTypes types(session.inputs().size());
   std::vector<const DynamicSpec*> marks(types.size(), nullptr);
+  // Of a package: what its first specialisation takes.
+  const std::vector<DynamicSpec> taken = Taken(session);
   std::vector<bool> given(types.size(), false);
   for (size_t i = 0; i < types.size(); ++i) {
     const DeclaredInput& input = session.inputs()[i];
     for (const DynamicSpec& spec : session.options().dynamic) {
       if (spec.input == input.name) marks[i] = &spec;
     }
+    if (session.is_package()) {
+      if (taken[i].input.empty()) continue;  // absent
+      marks[i] = &taken[i];
+    }
     if (marks[i] == nullptr && (input.optional || !input.has_rank)) continue;
     types[i].dtype = input.dtype;
     for (const auto& dim : input.dims) types[i].dims.push_back(dim.value);
+    if (session.is_package()) types[i].dtype = session.package()->signature(0).inputs[i].dtype;
     if (marks[i] != nullptr) Mark(marks[i]->dims, &types[i].dims);
   }
   for (const std::string& text : inputs_) {
@@ -169,7 +213,7 @@ absl::StatusOr<CallTypes> InputFlags::Types(const Session& session) const {
       }
       continue;
     }
-    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitInput(session, text));
     TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, named.first));
     if (IsFileName(named.second)) {
       TCC_ASSIGN_OR_RETURN(const Tensor tensor, LoadTensor(named.second));
@@ -242,7 +286,7 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, boo
       TCC_RETURN_IF_ERROR(Assign(session, text, arrays, &tensors));
       continue;
     }
-    TCC_ASSIGN_OR_RETURN(const auto named, SplitNamed(text));
+    TCC_ASSIGN_OR_RETURN(const auto named, SplitInput(session, text));
     TCC_ASSIGN_OR_RETURN(const size_t index, IndexOf(session, named.first));
     if (!IsFileName(named.second)) continue;  // described: random
     TCC_ASSIGN_OR_RETURN(tensors[index], LoadTensor(named.second));
@@ -278,7 +322,7 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, boo
 
 void CompileFlags::AddTo(CLI::App& command) {
   command.add_option("--mode", mode_, "default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs");
-  command.add_option("--target", target_, "cpu, cpu:NAME, cuda, cuda:sm_NN or cuda-sim");
+  command.add_option("--target", target_, "cpu, or cpu:NAME (an LLVM CPU name); CUDA is to follow");
   command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
   command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors; an ONNX model has none");
   command.add_option("--precision", precision_, "How weights and activations are stored: model, f32, bf16 or f16");

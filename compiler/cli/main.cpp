@@ -9,10 +9,13 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/cli/command.h"
@@ -44,16 +47,14 @@ int ExitCode(const absl::Status& status) {
 
 }  // namespace
 
-int Fail(const absl::Status& status) {
+int Fail(const absl::Status& status, nlohmann::json details) {
   ClearProgress();
   const int exit_code = ExitCode(status);
   const std::string message(status.message());
   if (json_errors) {
-    const nlohmann::json error = {
+    details["error"] = {
         {"code", absl::StatusCodeToString(status.code())}, {"message", message}, {"exit_code", exit_code}};
-    std::printf(
-        "%s\n",
-        nlohmann::json{{"error", error}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else {
     std::fprintf(stderr, "tcc: error: %s\n", message.c_str());
   }
@@ -111,6 +112,73 @@ int Finish(int exit_code) {
   return exit_code == kOk ? kFailed : exit_code;
 }
 
+// The arguments, where --random without a number after it does not take what follows, as the model's name, for one.
+std::vector<std::string> WithSeeds(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    uint64_t seed = 0;
+    if (text != "--random") {
+      arguments.push_back(text);
+    } else if (i + 1 < argc && absl::SimpleAtoi(argv[i + 1], &seed)) {
+      arguments.push_back(absl::StrCat("--random=", argv[++i]));
+    } else {
+      arguments.emplace_back("--random=0");
+    }
+  }
+  return arguments;
+}
+
+// How many letters to change, add or leave out.
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// Of arguments that no option or command takes: which, and what may have been meant. Empty: something else is wrong.
+std::string WhatIsWrong(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  if (parsed.empty()) return "";
+  const CLI::App& command = *parsed[0];
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  for (const std::string& text : rest) {
+    if (text.size() < 2 || text[0] != '-') continue;
+    const std::string name = text.substr(0, text.find('='));
+    std::string nearest;
+    size_t least = std::max<size_t>(name.size() / 2, 2);
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        const size_t distance = EditDistance(name, "--" + known);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = "--" + known;
+      }
+    }
+    return absl::StrCat("there is no option '", name, "' of tcc ", command.get_name(),
+                        nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"), " (tcc ",
+                        command.get_name(), " --help lists them)");
+  }
+  std::vector<std::string> inner;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) {
+    inner.push_back(sub->get_name());
+  }
+  if (!inner.empty() && command.get_subcommands().empty()) {
+    return absl::StrCat(rest.empty() ? absl::StrCat("tcc ", command.get_name(), " needs a subcommand")
+                                     : absl::StrCat("there is no command 'tcc ", command.get_name(), " ", rest[0], "'"),
+                        "; there are ", absl::StrJoin(inner, ", "));
+  }
+  return "";
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Compiles models to native code and runs them.", "tcc");
   app.set_version_flag("--version", std::string("tcc ") + tcc::kVersion);
@@ -144,13 +212,18 @@ int Main(int argc, char** argv) {
     return tcc::cli::Fail(absl::InvalidArgumentError(
         absl::StrCat("there is no command '", argv[1], "'; there are ", absl::StrJoin(commands, ", "))));
   }
+  const std::vector<std::string> arguments = WithSeeds(argc, argv);
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
     return absl::StrCat("tcc: error: ", error.what(), "\n'tcc --help' and 'tcc COMMAND --help' say more.\n");
   });
   try {
-    app.parse(argc, argv);
+    // (CLI11 takes them from the back.)
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     const bool wrong = error.get_exit_code() != 0;  // else --help or --version
+    if (const std::string better = wrong ? WhatIsWrong(app) : std::string(); !better.empty()) {
+      return tcc::cli::Fail(absl::InvalidArgumentError(better));
+    }
     if (wrong && tcc::cli::json_errors) return tcc::cli::Fail(absl::InvalidArgumentError(error.what()));
     return app.exit(error) == 0 ? tcc::cli::kOk : tcc::cli::kBadInput;
   }

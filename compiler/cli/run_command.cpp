@@ -1,7 +1,9 @@
 // tcc run: one call of a model.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -34,13 +36,18 @@ struct RunCommand {
   CompileFlags compile;
   InputFlags inputs;
   Tolerance tolerance;
+  std::function<bool()> has_tolerance;  // --rtol or --atol
   double max_error = -1;
   bool json = false;
+  nlohmann::json report = nlohmann::json::object();  // with --json
 
   absl::Status Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
-    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(model, &options));
     TCC_RETURN_IF_ERROR(CheckOutput(output, model));
+    // Without a tolerance of the user's: one that fits the precision.
+    const double rounding = RoundingOf(options.precision);
+    if (max_error < 0 && rounding > 0 && !has_tolerance()) max_error = rounding;
     Session::Config config;
     config.options = std::move(options);
     config.allow_fallback = compile.allow_fallback();
@@ -63,25 +70,28 @@ struct RunCommand {
       for (size_t i = 0; i < outputs.size(); ++i) named.emplace_back(FreeName(names, i), outputs[i]);
       TCC_RETURN_IF_ERROR(SaveNpz(output, named));
     }
-    if (json && expect.empty()) {
+    if (json) {
       nlohmann::json list = nlohmann::json::array();
       for (size_t i = 0; i < outputs.size(); ++i) {
         list.push_back({{"name", names[i]}, {"type", outputs[i].type().ToString()}});
       }
-      const bool hit = !events.empty() && events[0].hit;
-      std::printf("%s\n", nlohmann::json{{"outputs", list}, {"cache_hit", hit}}
-                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                              .c_str());
+      report["outputs"] = list;
+      report["cache_hit"] = !events.empty() && events[0].hit;
+      report["warnings"] = nlohmann::json::array();
+      for (const CompileEvent& event : events) {
+        for (const std::string& warning : event.warnings) report["warnings"].push_back(warning);
+      }
     } else if (output.empty() && expect.empty()) {
       for (size_t i = 0; i < outputs.size(); ++i) {
         std::printf("%s: %s\n", names[i].c_str(), DebugString(outputs[i]).c_str());
       }
     }
-    if (!expect.empty()) return Compare(names, outputs);
+    if (!expect.empty()) TCC_RETURN_IF_ERROR(Compare(names, outputs));
+    if (json) std::printf("%s\n", report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return absl::OkStatus();
   }
 
-  absl::Status Compare(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) const {
+  absl::Status Compare(const std::vector<std::string>& names, const std::vector<Tensor>& outputs) {
     TCC_ASSIGN_OR_RETURN(const NamedTensors expected, LoadNpz(expect));
     int compared = 0;
     double worst = 0;
@@ -99,34 +109,26 @@ struct RunCommand {
         continue;
       }
       ++compared;
-      absl::Status status;
-      if (max_error >= 0) {
-        const absl::StatusOr<double> error = RelativeError(outputs[index], tensor);
-        status = error.status();
-        if (error.ok()) {
-          worst = std::max(worst, *error);
-          if (!(*error <= max_error)) {
-            status = absl::DataLossError(
-                absl::StrCat("has an error of ", *error, " of its largest value, over ", max_error));
-          }
-        }
-      } else {
+      const absl::StatusOr<double> error = RelativeError(outputs[index], tensor);
+      // (What cannot be compared, as of other extents, has no error that is a number.)
+      worst = std::max(worst, error.ok() ? *error : INFINITY);
+      absl::Status status = error.status();
+      if (max_error < 0) {
         status = CompareTensors(outputs[index], tensor, tolerance);
+      } else if (status.ok() && !(*error <= max_error)) {
+        status =
+            absl::DataLossError(absl::StrCat("has an error of ", *error, " of its largest value, over ", max_error));
       }
       if (!status.ok()) absl::StrAppend(&failures, "\n  ", names[index], " ", status.message());
     }
+    report["compared"] = compared;
+    report["max_error"] = worst;  // (infinity is null)
     if (!failures.empty()) return absl::DataLossError(absl::StrCat("the outputs differ from ", expect, ":", failures));
     if (compared == 0) {
       return absl::InvalidArgumentError(absl::StrCat(expect, ": no array is named like an output (",
                                                      absl::StrJoin(names, ", "), "), or o0, o1, ..."));
     }
-    if (json) {
-      std::printf("%s\n", nlohmann::json{{"compared", compared}, {"max_error", worst}}.dump().c_str());
-    } else if (max_error >= 0) {
-      std::printf("%d outputs as expected, largest error %.3g\n", compared, worst);
-    } else {
-      std::printf("%d outputs as expected\n", compared);
-    }
+    if (!json) std::printf("%d outputs as expected, largest error %.3g\n", compared, worst);
     return absl::OkStatus();
   }
 };
@@ -140,8 +142,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   command->inputs.AddTo(*sub);
   sub->add_option("--output", command->output, "Where the outputs go, an .npz");
   sub->add_option("--expect", command->expect, "Compares the outputs with an .npz (by name, or o0, o1, ...)");
-  sub->add_option("--rtol", command->tolerance.rtol, "Relative tolerance of --expect");
-  sub->add_option("--atol", command->tolerance.atol, "Absolute tolerance of --expect");
+  const CLI::Option* rtol = sub->add_option("--rtol", command->tolerance.rtol, "Relative tolerance of --expect");
+  const CLI::Option* atol = sub->add_option("--atol", command->tolerance.atol, "Absolute tolerance of --expect");
+  command->has_tolerance = [rtol, atol] { return rtol->count() + atol->count() > 0; };
   sub->add_option("--max-error", command->max_error,
                   "Instead of them: the largest |x - y| of an output, relative to the largest |y|");
   command->compile.AddTo(*sub);
@@ -151,7 +154,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       "         tcc run model.onnx --input data.npz --expect data.npz --rtol 1e-4");
   sub->callback([command, exit_code] {
     const absl::Status status = command->Run();
-    *exit_code = status.ok() ? kOk : Fail(status);
+    *exit_code = status.ok() ? kOk : Fail(status, std::move(command->report));
   });
 }
 

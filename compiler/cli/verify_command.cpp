@@ -1,6 +1,7 @@
 // tcc verify: the compiled model against the interpreter.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -18,13 +19,14 @@ struct VerifyCommand {
   std::string model;
   CompileFlags compile;
   InputFlags inputs;
+  double rtol = -1, atol = -1, max_error = -1;  // negative: not given
   bool json = false;
 
   absl::StatusOr<bool> Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
     std::error_code ignored;
     if (std::filesystem::is_directory(model, ignored)) return RunReproducer(options);
-    TCC_RETURN_IF_ERROR(inputs.AddDynamic(&options));
+    TCC_RETURN_IF_ERROR(inputs.AddDynamic(model, &options));
     std::string path = absl::StrCat(TemporaryFolder(), "/tcc-verify-XXXXXX.npz");
     FileDescriptor file(::mkstemps(path.data(), 4));
     if (!file.valid()) return ErrnoStatus(errno, path, "create");
@@ -34,6 +36,7 @@ struct VerifyCommand {
     config.progress = TerminalProgress();
     config.to_phase = Phase::kCodegen;
     config.verify_inputs = path;
+    config.verify_tolerance = Allowed();
     config.allow_fallback = false;
     TCC_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session, Session::Open(model, std::move(config)));
     if (session->is_package()) {
@@ -53,6 +56,13 @@ struct VerifyCommand {
     return Report(*event.reply->verification);
   }
 
+  VerifyTolerance Allowed() const {
+    VerifyTolerance tolerance;
+    tolerance.max_error = max_error;
+    if (rtol >= 0 || atol >= 0) tolerance.elements = {std::max(rtol, 0.0), std::max(atol, 0.0)};
+    return tolerance;
+  }
+
   // What an earlier verification left: one kernel with its operands.
   absl::StatusOr<bool> RunReproducer(const Options& options) const {
     if (!inputs.empty()) return absl::InvalidArgumentError(absl::StrCat(model, ": is a reproducer, it has its inputs"));
@@ -61,6 +71,7 @@ struct VerifyCommand {
     request.model = std::filesystem::absolute(model, unknown).string();
     request.options = options;
     request.to_phase = Phase::kCodegen;
+    request.verify_tolerance = Allowed();
     TCC_ASSIGN_OR_RETURN(const CompileReply reply, WorkerPool::Global().Compile(request));
     if (!reply.verification) return absl::InternalError("the worker did not verify");
     return Report(*reply.verification);
@@ -95,6 +106,12 @@ void AddVerifyCommand(CLI::App& app, int* exit_code) {
   sub->add_option("MODEL", command->model, "An .onnx model, or a reproducer: a folder that an earlier verify left")
       ->required();
   command->inputs.AddTo(*sub);
+  sub->add_option("--rtol", command->rtol, "Relative tolerance of each element")->check(CLI::NonNegativeNumber);
+  sub->add_option("--atol", command->atol, "Absolute tolerance of each element")->check(CLI::NonNegativeNumber);
+  sub->add_option("--max-error", command->max_error,
+                  "Instead of them: the largest |x - y| of an output, relative to the largest |y|; default: what "
+                  "rounding may come to in the precision that is compiled")
+      ->check(CLI::NonNegativeNumber);
   command->compile.AddTo(*sub);
   sub->add_flag("--json", command->json, "Output for machines, errors too");
   sub->footer(

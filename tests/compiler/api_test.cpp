@@ -237,6 +237,18 @@ TEST_F(ApiTest, PackagesDescribeTheirInputsAndOutputs) {
   EXPECT_THAT(package->output_names(), ElementsAre("y", "z"));
 }
 
+TEST_F(ApiTest, OptionsThatCannotBeMetAreErrorsOfCompile) {
+  const Callable model = Make(Layers(), Mode::kDefault);
+  ASSERT_TRUE(model({RandomTensor({4, 32}, 1)}).ok());
+  const absl::StatusOr<Model> package = Load(model.Explain().graphs[0].package);
+  EXPECT_TRUE(Compile(package, {}).ok());
+  for (const Options& options : {Options{.mode = Mode::kMaxAutotune}, Options{.fullgraph = true},
+                                 Options{.precision = Precision::kBF16}, Options{.dynamic = {{"x", {}}}}}) {
+    EXPECT_EQ(Compile(package, options).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(Compile(package, {.target = "cuda"}).status().code(), absl::StatusCode::kUnimplemented);
+}
+
 TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {
   const Callable model = Make(Layers(), Mode::kReduceOverhead);
   const Tensor x = RandomTensor({4, 32}, 1);

@@ -65,6 +65,13 @@ expect 0 'kernels' "$tcc" explain "$model" --input "$data" --html "$scratch/repo
 expect 0 'precision bf16' "$tcc" explain "$model" --input "$data" --precision=bf16
 expect 2 'unknown precision' "$tcc" run "$model" --input "$data" --precision=f8
 expect 0 'agrees with the interpreter' "$tcc" verify "$model" --input "$data"
+# A precision rounds: that is no difference, unless nothing may differ.
+for precision in bf16 f16; do
+  expect 0 'agrees with the interpreter' "$tcc" verify "$model" --input "$data" --precision $precision
+  expect 0 'as expected' "$tcc" run "$model" --input "$data" --expect "$data" --precision $precision
+  expect 1 'differs' "$tcc" verify "$model" --input "$data" --precision $precision --max-error 1e-5
+  expect 1 'differs' "$tcc" verify "$model" --input "$data" --precision $precision --rtol 1e-6 --atol 1e-6
+done
 expect 0 'packages' "$tcc" cache stats
 expect 0 'mobilenet' "$tcc" cache ls
 expect 0 '0 damaged' "$tcc" cache verify

@@ -55,7 +55,8 @@ def check(command, *arguments, code=0, required=()):
         value = json.loads(run.stdout)
         assert run.returncode == code, f'exit code {run.returncode}'
         assert run.stdout.count('\n') == 1, 'more than one line'
-        unknown = keys_of(value) - ROWS[name]
+        # (What `error` holds, tests/robustness checks.)
+        unknown = keys_of({key: inner for key, inner in value.items() if key != 'error'} if 'error' in value else value) - ROWS[name] - {'error'}
         assert not unknown, f'keys that are not documented: {sorted(unknown)}'
         missing = set(required) - keys_of(value)
         assert not missing, f'keys that are missing: {sorted(missing)}'
@@ -70,7 +71,7 @@ ROWS = documented()
 with tempfile.TemporaryDirectory() as scratch:
     os.environ['TCC_CACHE_DIR'] = os.path.join(scratch, 'cache')
     shape = ['--input', 'x=f32[4,3]']
-    compiled = ['graphs', 'graph_breaks', 'kernels_generated', 'kernels_library', 'phase_ms', 'seconds', 'package', 'signature', 'cache']
+    compiled = ['graphs', 'graph_breaks', 'kernels_generated', 'kernels_library', 'phase_ms', 'seconds', 'package', 'signature', 'cache', 'warnings']
     check('compile', model, *shape, required=compiled)
     assert check('compile', model, *shape, required=compiled).get('cache') == 'hit' or failures
     texts = check('compile', model, *shape, '--emit', 'kernels,plan', required=['emitted'])
@@ -78,7 +79,24 @@ with tempfile.TemporaryDirectory() as scratch:
         failures += 1
         print('FAILED: the text of --emit is not in the JSON')
     check('compile', model, *shape, '--emit', 'asm', os.path.join(scratch, 'texts'), required=['emitted_files'])
-    check('run', model, *shape, '--random', required=['outputs', 'cache_hit'])
+    check('run', model, *shape, '--random', required=['outputs', 'cache_hit', 'warnings'])
+    # --expect adds keys; where the outputs differ, beside the error.
+    x = np.arange(1, 13, dtype=np.float32).reshape(4, 3)
+    np.savez(os.path.join(scratch, 'right.npz'), x=x, y=x + x * 1.00001)
+    np.savez(os.path.join(scratch, 'wrong.npz'), x=x, y=x)
+    keys = ['outputs', 'cache_hit', 'warnings', 'compared', 'max_error']
+    right, wrong = ([os.path.join(scratch, f'{name}.npz')] for name in ('right', 'wrong'))
+    close = check('run', model, '--input', *right, '--expect', *right, required=keys)
+    far = check('run', model, '--input', *wrong, '--expect', *wrong, required=keys + ['error'], code=1)
+    if close and far and not (0 < close['max_error'] < 1e-4 and abs(far['max_error'] - 1) < 1e-4):
+        failures += 1
+        print(f'FAILED: the errors are {close["max_error"]}, {far["max_error"]}')
+    # Extents have the names of their symbols, each its own.
+    named = check('compile', model, '--dynamic', 'x=[rows:2..64,?]', required=compiled)['signature']
+    symbols = [symbol['name'] for symbol in named['symbols']]
+    if named['inputs'][0]['dims'] != symbols or symbols[0] != 'rows' or len(set(symbols)) != 2 or named['symbols'][1]['max'] is not None:
+        failures += 1
+        print(f'FAILED: the names of extents: {named}')
     bench = ['first_ms', 'min_ms', 'median_ms', 'mean_ms', 'p90_ms', 'p99_ms', 'calls_per_s', 'calls', 'peak_rss_mb']
     trace = os.path.join(scratch, 'trace.json')
     check('bench', model, *shape, '--random', '--iterations', '3', '--warmup', '0', '--profile', trace, required=bench + ['cold_ms'])
@@ -92,7 +110,13 @@ with tempfile.TemporaryDirectory() as scratch:
         failures += 1
         print('FAILED: explain and the trace disagree on the number of kernels')
     check('explain', model, *shape, required=['graphs', 'kernels'])
-    check('verify', model, *shape, required=['agrees', 'max_error', 'where', 'reproducer'])
+    verified = ['agrees', 'max_error', 'where', 'reproducer']
+    check('verify', model, *shape, required=verified)
+    check('verify', model, *shape, '--max-error', '0.5', required=verified)
+    # Rounding is no difference, except where nothing may differ.
+    for precision in ('bf16', 'f16'):
+        check('verify', model, '--input', *right, '--precision', precision, required=verified)
+        check('run', model, '--input', *right, '--expect', *right, '--precision', precision, required=keys)
     # A folder as the ONNX backend tests have them, with one data set.
     case = os.path.join(scratch, 'tests', 'double')
     os.makedirs(os.path.join(case, 'test_data_set_0'))

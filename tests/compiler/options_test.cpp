@@ -21,6 +21,9 @@ TEST(Options, Targets) {
   EXPECT_EQ(ParseTarget("cpu:x86-64-v3")->name, "x86-64-v3");
   EXPECT_EQ(ParseTarget("cuda:sm_90a")->kind, TargetSpec::Kind::kCuda);
   EXPECT_EQ(ParseTarget("cuda-sim")->kind, TargetSpec::Kind::kCudaSim);
+  EXPECT_EQ(ValidateOptions({.target = "cuda"}).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(ValidateForPackage("m.tcc", {.mode = Mode::kReduceOverhead}).ok());
+  EXPECT_EQ(ValidateForPackage("m.tcc", {.precision = Precision::kBF16}).code(), absl::StatusCode::kInvalidArgument);
   for (const char* bad : {"", "gpu", "cpu:", "cuda-sim:1", "cpux"}) EXPECT_FALSE(ParseTarget(bad).ok()) << bad;
 }
 

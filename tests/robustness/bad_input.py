@@ -212,7 +212,7 @@ def calls(tcc):
                         ('99999999999999999999', 'x=f32[99999999999999999999,3]')):
         expect(text, tcc, 'run', 'ok.onnx', *(['--input', value] if value else []))
     for text, options in (
-            ("unknown mode 'quick'|max-autotune", ['--mode=quick']), ("unknown target 'gpu'|cpu", ['--target=gpu']),
+            ("unknown mode 'quick'|max-autotune", ['--mode=quick']), ("unknown target 'gpu'|there are cpu, cpu:NAME", ['--target=gpu']), ("'cuda' is not built into", ['--target=cuda']),
             ("unknown CPU 'foo'", ['--target=cpu:foo']), ("'f8'|bf16", ['--precision=f8']), ("'no'|strict", ['--numerics=no']),
             ("'abc'", ['--random=abc']), ('5..2', ['--dynamic', 'x=[a:5..2,3]']), ('2 axes', ['--dynamic', 'x=[a:2..9]']),
             ("no input 'q'", ['--dynamic', 'q=[a:2..9,3]']), ('axis 0', ['--dynamic', 'x=[a:5..9,3]']),
@@ -233,7 +233,14 @@ def calls(tcc):
     expect("root 'none'|no such folder", tcc, 'run', 'ok.onnx', '--random', '--external-data-root', 'none')
     expect('none/tcc-|No such file', tcc, 'run', 'ok.onnx', '--random', '--no-cache', variables={'TMPDIR': 'none'})
     expect('none/tcc-|No such file', tcc, 'bench', 'ok.onnx', '--random', variables={'TMPDIR': 'none'})
-    expect('-5', tcc, 'cache', 'gc', '--max-bytes', '-5')
+    for size in ('-5', '5XB', 'MB', '1.5G', '99999999T'):
+        expect(f"--max-bytes|'{size}'|20GiB", tcc, 'cache', 'gc', '--max-bytes', size)
+    expect("'tcc cache foo'|stats, ls, clear, verify, gc", tcc, 'cache', 'foo')
+    expect('stats, ls, clear, verify, gc', tcc, 'cache')
+    expect("'--inptu' of tcc run; did you mean --input?", tcc, 'run', 'ok.onnx', '--inptu', 'x')
+    expect("'--inptu' of tcc run; did you mean --input?", tcc, 'run', '--inptu', 'x', 'ok.onnx')
+    expect("--input 'x=image.npy'", tcc, 'run', 'ok.onnx', '--input', 'image.npy')
+    expect('TCC_CACHE_MAX_BYTES is ignored', tcc, 'cache', 'stats', code=0, variables={'TCC_CACHE_MAX_BYTES': 'much'})
     # The model itself is no place for an output.
     os.symlink('ok.onnx', 'same.onnx')
     expect("'same.onnx' is the model", tcc, 'compile', 'ok.onnx', '-o', 'same.onnx')
@@ -247,6 +254,34 @@ def calls(tcc):
     for index in ([0, 5], [-9, 0], [np.iinfo(np.int64).min, 0]):
         np.savez('indices.npz', x=np.ones((2, 3), np.float32), i=np.array(index))
         expect("'n' (Gather)|out of range", tcc, 'run', 'indices.onnx', '--input', 'indices.npz')
+
+
+def packages(tcc):
+    """What a package cannot do is said of the package, and options that do nothing for it are refused."""
+    expect('package', tcc, 'compile', 'ok.onnx', '-o', 'ok.tcc', code=0)
+    for option, value in (('--mode', 'max-autotune'), ('--target', 'cpu:x86-64-v3'), ('--precision', 'bf16'), ('--numerics', 'strict'),
+                          ('--dynamic', 'x=[n:1..9,3]')):
+        expect(f'ok.tcc: a package is compiled already: {option} has no effect', tcc, 'run', 'ok.tcc', '--random', option, value)
+    expect('--mode, --precision, --fullgraph have no effect', tcc, 'run', 'ok.tcc', '--random', '--mode=max-autotune', '--precision=bf16', '--fullgraph')
+    expect('the package was compiled for 3 at axis 1|--dynamic', tcc, 'run', 'ok.tcc', '--input', 'extent.npz')
+    save('range.onnx', [node('Relu')], inputs=(info('x', ['n', 3]),))
+    expect('package', tcc, 'compile', 'range.onnx', '-o', 'range.tcc', '--dynamic', 'x=[batch:4..64,3]', code=0)
+    expect('y: f32[4,3]', tcc, 'run', 'range.tcc', '--random', code=0)
+    expect('y: f32[8,3]', tcc, 'run', 'range.tcc', '--random', '--input', 'x=f32[8,3]', code=0)
+    expect('kernels', tcc, 'explain', 'range.tcc', '--random', code=0)
+    # No one package serves what is asked for.
+    save('ranks.onnx', [node('Expand', ('x', 's'))], inputs=(info('x', [1]), info('s', ['k'], TensorProto.INT64)), outputs=(helper.make_tensor_value_info('y', FLOAT, None),))
+    for cache in ([], ['--no-cache'], []):
+        expect("no package can serve what --dynamic asks for|'n' (Expand)", tcc, 'compile', 'ranks.onnx', '-o', 'ranks.tcc', '--dynamic', 's=[k:1..4]', *cache)
+        expect('', 'test', '!', '-e', 'ranks.tcc', code=0)
+    expect('"warnings":["extents marked dynamic are numbers', tcc, 'compile', 'ranks.onnx', '--dynamic', 's=[k:1..4]', '--json', code=0)
+    expect('package', tcc, 'compile', 'ranks.onnx', '-o', 'ranks.tcc', '--input', 's=i64[2]', code=0)
+    # Ops are checked without extents.
+    save('open_bad.onnx', [node('Foo', name='one', domain='my')], inputs=(info('x', ['n', 3]),), domains=['my'])
+    save('open_good.onnx', [node('Relu')], inputs=(info('x', ['n', 3]),))
+    for phase in ('load', 'import'):
+        expect("'one' (Foo)|my.Foo", tcc, 'compile', 'open_bad.onnx', '--to-phase', phase)
+        expect('import', tcc, 'compile', 'open_good.onnx', '--to-phase', phase, code=0)
 
 
 def machines(tcc):
@@ -273,6 +308,11 @@ def machines(tcc):
 def fine(tcc):
     """What only looks wrong: it must run."""
     expect('f32[2,3]', tcc, 'run', 'ok.onnx', '--random', code=0)
+    expect('f32[2,3]', tcc, 'run', '--random', 'ok.onnx', code=0)
+    expect('f32[2,3]', tcc, 'run', '--random', '7', 'ok.onnx', code=0)
+    for text, bytes_ in (('3', 3), ('5MB', 5000000), ('5M', 5000000), ('1GiB', 1 << 30), ('2Ki', 2048)):
+        expect(f'"max_bytes":{bytes_}', tcc, 'cache', 'stats', '--json', code=0, variables={'TCC_CACHE_MAX_BYTES': text})
+    expect('', tcc, 'cache', 'gc', '--max-bytes', '20GiB', code=0)
     save('no_shape.onnx', [node('Relu')], outputs=(helper.make_tensor_value_info('y', FLOAT, None),))
     expect('f32[2,3]', tcc, 'run', 'no_shape.onnx', '--random', code=0)
     save('no_rank.onnx', [node('Relu')], inputs=(helper.make_tensor_value_info('x', FLOAT, None),))
@@ -298,7 +338,7 @@ def main():
         with open('../up.bin', 'wb') as file:
             file.write(bytes(24))
         os.mkfifo('pipe')
-        for part in (files, graphs, tensors, calls, machines, fine):
+        for part in (files, graphs, tensors, calls, packages, machines, fine):
             part(tcc)
         os.chdir('/')
     print(f'{failures} failures')

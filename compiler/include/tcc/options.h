@@ -41,9 +41,11 @@ struct DynamicSpec {
   bool operator==(const DynamicSpec&) const = default;
 };
 
+// (tcc::Compile of a package: InvalidArgument where mode, target, fullgraph, precision, numerics or dynamic are set,
+// which have no effect on what is compiled already; but kReduceOverhead applies.)
 struct Options {
   Mode mode = Mode::kDefault;
-  std::string target = "cpu";  // "cpu", "cpu:NAME" (an LLVM CPU name), "cuda", "cuda:sm_90a", "cuda-sim"
+  std::string target = "cpu";  // "cpu", "cpu:NAME" (an LLVM CPU name); CUDA is to follow
   bool fullgraph = false;      // graph breaks are errors (an ONNX model has none)
   Precision precision = Precision::kModel;
   Numerics numerics = Numerics::kDefault;
