@@ -338,8 +338,8 @@ class Compilation {
     result_.plan.inputs = std::move(inputs);
     reply_.signature = arguments.signature;
     for (const codegen::ExplainRecord& record : result_.explain) {
-      reply_.kernels.push_back(
-          {record.name, record.sources, record.schedule, record.launches, record.flops, record.bytes});
+      reply_.kernels.push_back({record.name, record.sources, record.schedule, record.launches, record.flops,
+                                record.bytes, record.flopsText, record.bytesText});
     }
     if (Emits("plan")) reply_.emitted["plan"] = PlanToJson(result_.plan);
     for (auto& [name, text] : code_texts_) {

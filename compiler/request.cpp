@@ -1,6 +1,9 @@
 #include "compiler/request.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/signature_json.h"
@@ -122,6 +125,51 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
   });
 }
 
+namespace {
+
+// An expression in postfix; nothing where it is not one.
+std::optional<double> Evaluate(const std::string& text, absl::Span<const int64_t> symbols) {
+  std::vector<double> stack;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (word[0] == 's') {
+      const size_t index = std::strtoull(word.c_str() + 1, nullptr, 10), colon = word.find(':');
+      if (index < symbols.size()) {
+        stack.push_back(static_cast<double>(symbols[index]));
+      } else {
+        stack.push_back(colon == std::string::npos ? 1 : std::strtod(word.c_str() + colon + 1, nullptr));
+      }
+      continue;
+    }
+    char* end = nullptr;
+    const double number = std::strtod(word.c_str(), &end);
+    if (*end == '\0') {
+      stack.push_back(number);
+      continue;
+    }
+    if (stack.size() < 2) return std::nullopt;
+    const double b = stack.back();
+    stack.pop_back();
+    double& a = stack.back();
+    if (word == "+") a += b;
+    if (word == "*") a *= b;
+    if (word == "/") a = std::floor(a / b);
+    if (word == "ceil") a = std::ceil(a / b);
+    if (word == "%") a -= b * std::floor(a / b);
+  }
+  if (stack.size() != 1) return std::nullopt;
+  return stack[0];
+}
+
+}  // namespace
+
+void EstimateFor(absl::Span<const int64_t> symbols, std::vector<KernelRecord>* kernels) {
+  for (KernelRecord& kernel : *kernels) {
+    kernel.flops = Evaluate(kernel.flops_text, symbols).value_or(kernel.flops);
+    kernel.bytes = Evaluate(kernel.bytes_text, symbols).value_or(kernel.bytes);
+  }
+}
+
 Json KernelsToJson(const std::vector<KernelRecord>& kernels) {
   Json json = Json::array();
   for (const KernelRecord& kernel : kernels) {
@@ -130,7 +178,9 @@ Json KernelsToJson(const std::vector<KernelRecord>& kernels) {
                     {"schedule", kernel.schedule},
                     {"launches", kernel.launches},
                     {"flops", kernel.flops},
-                    {"bytes", kernel.bytes}});
+                    {"bytes", kernel.bytes},
+                    {"flops_text", kernel.flops_text},
+                    {"bytes_text", kernel.bytes_text}});
   }
   return json;
 }
@@ -146,6 +196,8 @@ absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
       kernel.launches = item.at("launches").get<int>();
       kernel.flops = item.at("flops").get<double>();
       kernel.bytes = item.at("bytes").get<double>();
+      kernel.flops_text = item.value("flops_text", "");
+      kernel.bytes_text = item.value("bytes_text", "");
     }
     return kernels;
   });

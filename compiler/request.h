@@ -86,9 +86,14 @@ struct KernelRecord {
   std::vector<std::string> sources;
   std::string schedule;  // empty: a library call
   int launches = 0;
-  double flops = 0;
+  double flops = 0;  // estimates, for the smallest extents
   double bytes = 0;
+  std::string flops_text = {}, bytes_text = {};  // for others: expressions over symbols (codegen/plan/Cost.h)
 };
+
+// What the estimates of `kernels` are in a call: `symbols` are the values of the signature's. Those that only a run
+// knows count with their smallest.
+void EstimateFor(absl::Span<const int64_t> symbols, std::vector<KernelRecord>* kernels);
 
 // How the compiled code compares with the interpreter.
 struct Verification {

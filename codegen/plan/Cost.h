@@ -2,12 +2,16 @@
 #pragma once
 
 #include "mlir/IR/Operation.h"
+#include <string>
 
 namespace tcc::codegen {
 
 struct Cost {
   double flops = 0;
   double bytes = 0;
+  /// The same as expressions over the function's symbols, in postfix with blanks between: numbers, "s0:2" (symbol 0,
+  /// whose smallest value is 2), and + * / (rounded down) ceil (division rounded up) %. Empty where it is a constant.
+  std::string flopsText = {}, bytesText = {};
 };
 
 /// What a level-1 op or a tcc.kernel costs: floating point operations (a multiply-add counts two, a transcendental

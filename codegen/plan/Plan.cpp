@@ -190,6 +190,8 @@ void PlanBuilder::record(Operation *op, std::string name, std::string schedule, 
   Cost cost = estimateCost(op);
   entry.flops = cost.flops;
   entry.bytes = cost.bytes;
+  entry.flopsText = cost.flopsText;
+  entry.bytesText = cost.bytesText;
   result.explain.push_back(std::move(entry));
 }
 

@@ -31,6 +31,7 @@ struct ExplainRecord {
   /// Estimates; extents that vary count with their smallest value.
   double flops = 0;
   double bytes = 0;
+  std::string flopsText, bytesText; ///< for other extents: as Cost has them
   bool isLibrary() const { return schedule.empty(); }
 };
 

@@ -107,7 +107,11 @@ struct BenchCommand {
   // around those of a branch or loop one for it.
   absl::Status Profile(Session& session, const std::vector<Tensor>& tensors) const {
     std::map<std::string, KernelRecord> kernels;
-    for (const CompileEvent& event : session.events()) {
+    for (CompileEvent& event : session.events()) {
+      std::vector<int64_t> symbols;
+      const bool runs =
+          tensors.size() == event.signature.inputs.size() && CheckGuards(event.signature, tensors, &symbols).ok();
+      if (runs) EstimateFor(symbols, &event.kernels);
       for (const KernelRecord& kernel : event.kernels) kernels.emplace(kernel.name, kernel);
     }
     nlohmann::json events = nlohmann::json::array();

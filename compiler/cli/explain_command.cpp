@@ -54,12 +54,19 @@ std::vector<std::string> Guards(const Signature& signature) {
   return guards;
 }
 
-// Work and traffic are estimated without a call: where extents vary, for the smallest that the code takes, whatever
-// those of a call are.
-std::string EstimatedFor(const Signature& signature) {
+// Work and traffic depend on extents: for those of the call, or where it is none of this code, or there is no call, for
+// the smallest. Says which.
+std::string EstimateFor(const std::vector<Tensor>* call, CompileEvent* event) {
+  const Signature& signature = event->signature;
+  std::vector<int64_t> symbols;
+  if (call == nullptr || call->size() != signature.inputs.size() || !CheckGuards(signature, *call, &symbols).ok()) {
+    symbols.clear();
+    for (const Symbol& symbol : signature.symbols) symbols.push_back(std::max<int64_t>(1, symbol.min));
+  }
+  EstimateFor(symbols, &event->kernels);
   std::vector<std::string> extents;
-  for (const Symbol& symbol : signature.symbols) {
-    extents.push_back(absl::StrCat(symbol.name, " = ", std::max<int64_t>(1, symbol.min)));
+  for (size_t i = 0; i < signature.symbols.size() && i < symbols.size(); ++i) {
+    extents.push_back(absl::StrCat(signature.symbols[i].name, " = ", symbols[i]));
   }
   return extents.empty() ? "" : absl::StrCat(" (for ", absl::StrJoin(extents, ", "), ")");
 }
@@ -82,6 +89,7 @@ struct ExplainCommand {
   CompileFlags compile;
   InputFlags inputs;
   bool json = false;
+  std::vector<std::string> estimated_for;  // by graph
 
   absl::Status Run() {
     TCC_ASSIGN_OR_RETURN(Options options, compile.Parse());
@@ -114,7 +122,9 @@ struct ExplainCommand {
       TCC_RETURN_IF_ERROR(session->Prepare(types).status());
     }
     ClearProgress();
-    const std::vector<CompileEvent> events = session->events();
+    std::vector<CompileEvent> events = session->events();
+    estimated_for.clear();
+    for (CompileEvent& event : events) estimated_for.push_back(EstimateFor(tensors.ok() ? &*tensors : nullptr, &event));
     if (!html.empty()) TCC_RETURN_IF_ERROR(WriteFileAtomically(html, Html(events, ms)));
     if (json) {
       std::printf("%s\n", ToJson(events, ms).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
@@ -154,6 +164,8 @@ struct ExplainCommand {
       const Totals totals = Sum(event, ms);
       nlohmann::json kernels = KernelsToJson(event.kernels);
       for (nlohmann::json& kernel : kernels) {
+        kernel.erase("flops_text");
+        kernel.erase("bytes_text");
         const auto it = ms.find(kernel["name"].get<std::string>());
         if (it != ms.end()) kernel["ms"] = it->second;
       }
@@ -181,7 +193,7 @@ struct ExplainCommand {
     return {{"graphs", graphs}, {"graph_breaks", nlohmann::json::array()}, {"recompiles", recompiles}};
   }
 
-  static void Print(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) {
+  void Print(const std::vector<CompileEvent>& events, const std::map<std::string, double>& ms) const {
     std::printf("graphs: %zu\ngraph breaks: 0\n", events.size());
     for (size_t i = 0; i < events.size(); ++i) {
       const CompileEvent& event = events[i];
@@ -200,7 +212,7 @@ struct ExplainCommand {
         std::printf("    %s\n", SpecText(event.signature, output).c_str());
       }
       std::printf("  kernels: %d generated, %d library calls; %.4g MFLOP, %.4g MB%s\n", totals.generated,
-                  totals.library, totals.flops / 1e6, totals.bytes / 1e6, EstimatedFor(event.signature).c_str());
+                  totals.library, totals.flops / 1e6, totals.bytes / 1e6, estimated_for[i].c_str());
       if (totals.ms > 0) {
         std::printf("  time: %.3f ms, %.1f %% in library kernels\n", totals.ms, 100 * totals.library_ms / totals.ms);
       }
@@ -224,8 +236,8 @@ struct ExplainCommand {
       absl::StrAppend(&page, "<h2>Graph ", i, "</h2><p>", Escape(event.reason), "</p><ul>");
       for (const std::string& guard : Guards(event.signature)) absl::StrAppend(&page, "<li>", Escape(guard), "</li>");
       absl::StrAppend(&page, "</ul><p>", totals.generated, " generated kernels, ", totals.library, " library calls, ",
-                      totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB", Escape(EstimatedFor(event.signature)),
-                      "</p>", "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>nodes</tr>");
+                      totals.flops / 1e6, " MFLOP, ", totals.bytes / 1e6, " MB", Escape(estimated_for[i]), "</p>",
+                      "<table><tr><th>schedule<th>ms<th>MFLOP<th>MB<th>nodes</tr>");
       for (const KernelRecord& kernel : event.kernels) {
         const auto it = ms.find(kernel.name);
         absl::StrAppend(&page, "<tr><td>", kernel.schedule.empty() ? "library" : Escape(kernel.schedule),

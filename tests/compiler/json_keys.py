@@ -117,6 +117,13 @@ with tempfile.TemporaryDirectory() as scratch:
     for precision in ('bf16', 'f16'):
         check('verify', model, '--input', *right, '--precision', precision, required=verified)
         check('run', model, '--input', *right, '--expect', *right, '--precision', precision, required=keys)
+    # Estimates are of the call, whether its extents are numbers or symbols in the code.
+    size = ['--input', 'x=f32[6,8]', '--random', '--no-cache']
+    numbers = check('explain', model, *size)['graphs'][0]
+    symbols = check('explain', model, *size, '--dynamic', 'x=[rows:1..64%2,columns:1..64]')['graphs'][0]
+    if not 'rows >= 1' in ' '.join(symbols['guards']) or any(numbers[key] != symbols[key] for key in ('flops', 'bytes')) or numbers['bytes'] < 6 * 8 * 8:
+        failures += 1
+        print(f'FAILED: estimates of one call differ: {numbers}, {symbols}')
     # A folder as the ONNX backend tests have them, with one data set.
     case = os.path.join(scratch, 'tests', 'double')
     os.makedirs(os.path.join(case, 'test_data_set_0'))
