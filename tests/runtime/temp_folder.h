@@ -14,7 +14,8 @@ namespace tcc {
 class TempFolder {
  public:
   TempFolder() {
-    std::string pattern = testing::TempDir() + "/tcc_test_XXXXXX";
+    // (TempDir may or may not end in a slash.)
+    std::string pattern = std::filesystem::path(testing::TempDir()) / "tcc_test_XXXXXX";
     path_ = mkdtemp(pattern.data());
   }
   ~TempFolder() {
