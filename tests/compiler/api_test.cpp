@@ -209,7 +209,10 @@ TEST_F(ApiTest, AContextOfTheCallers) {
 
 TEST_F(ApiTest, PackagesDescribeTheirInputsAndOutputs) {
   const std::string path = Folder() / "described.onnx";
-  WriteFile(path, Layers().SerializeAsString());
+  // A content of its own: what other tests compiled of the same model would be found.
+  ::onnx::ModelProto layers = Layers();
+  layers.set_doc_string("described");
+  WriteFile(path, layers.SerializeAsString());
   Options options;
   DynamicSpec& spec = options.dynamic.emplace_back();
   spec.input = "x";
