@@ -40,7 +40,9 @@ absl::Status ExecutionContext::Runner::SetInputs(absl::Span<const Tensor> inputs
     f_.registers[static_cast<size_t>(plan.symbol_registers[i])] = symbols[i];
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    TCC_RETURN_IF_ERROR(WithContext(absl::StrCat("input ", i), inputs[i].Check()));
+    if (const absl::Status status = inputs[i].Check(); !status.ok()) {
+      return WithContext(absl::StrCat("input ", i), status);
+    }
     if (plan.inputs[i] == kNoValue || !inputs[i].valid()) continue;
     if (inputs[i].device() != Device{}) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " is on a device, this plan runs on the host"));
