@@ -6,25 +6,39 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/Extents.h"
+#include "runtime/kernel_image.h"
 #include "runtime/tensor.h"
 #include "llvm/Support/Error.h"
 
 namespace tcc::codegen {
 
-/// One function call over a range of work items. `buffers` index into the kernel's argument list: inputs, then results,
-/// then temporaries, then constants (in this order, see KernelCode).
+/// How a kernel of a device is launched. Expressions are over symbols.
+struct DeviceLaunch {
+  std::array<mlir::AffineExpr, 3> grid; ///< blocks along x, y, z; null: 1. Nothing is launched where one is 0.
+  std::array<int, 3> block = {1, 1, 1}; ///< threads of a block
+  mlir::AffineExpr sharedBytes;         ///< dynamic shared memory of a block; null: none
+  /// The last argument is a pointer to an int64 error word on the device, in which the kernel stores a code of
+  /// runtime/kernel_abi.h where it fails.
+  bool reportsErrors = false;
+};
+
+/// One function call over a range of work items, or (where `device` is set) one launch of a grid. `buffers` index into
+/// the kernel's argument list: inputs, then results, then temporaries, then constants (in this order, see KernelCode).
 struct LaunchSpec {
   std::string function;
   llvm::SmallVector<int32_t> buffers;
   /// Symbols (positions) whose values are passed as scalars, in order.
   llvm::SmallVector<unsigned> symbols;
-  mlir::AffineExpr items;        ///< number of work items
+  mlir::AffineExpr items;        ///< number of work items; null with `device`
   int64_t grain = 1;             ///< least number of items worth a thread
   mlir::AffineExpr scratchBytes; ///< per thread
+  std::optional<DeviceLaunch> device = {};
 };
 
 /// A kernel constant made at compile time, for example packed weights.
@@ -53,6 +67,12 @@ struct KernelCode {
 /// A kernel's constant inputs: null for inputs that are not constants.
 using ConstantInputs = llvm::ArrayRef<mlir::ElementsAttr>;
 
+/// What a target compiled all its functions to.
+struct CodeBundle {
+  std::string object;                   ///< the shared object of host code; empty: none
+  std::vector<tcc::KernelImage> images; ///< one for each function of a device
+};
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -62,9 +82,9 @@ public:
   /// Schedules the kernel and queues its code; kernels of the same structure share a function. `kernel` is a
   /// tcc.kernel. Not thread-safe. An error is emitted at the kernel's location.
   virtual mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) = 0;
-  /// Compiles everything queued (in parallel) and returns the code object's bytes and, in the order of the launches'
-  /// function names, nothing else: function names are its exported symbols.
-  virtual llvm::Expected<std::string> finish() = 0;
+  /// Compiles everything queued (in parallel). Function names of launches are exported symbols of the object, or
+  /// symbols of images.
+  virtual llvm::Expected<CodeBundle> finish() = 0;
 };
 
 } // namespace tcc::codegen

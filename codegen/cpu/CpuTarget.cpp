@@ -38,6 +38,11 @@ FailureOr<KernelCode> CpuTarget::addKernel(Operation *op, ConstantInputs constan
   return scheduleLoopKernel(kernel, codeBackend, options.strict);
 }
 
-llvm::Expected<std::string> CpuTarget::finish() { return codeBackend.finish(); }
+llvm::Expected<CodeBundle> CpuTarget::finish() {
+  llvm::Expected<std::string> object = codeBackend.finish();
+  if (!object)
+    return object.takeError();
+  return CodeBundle{std::move(*object), {}};
+}
 
 } // namespace tcc::codegen

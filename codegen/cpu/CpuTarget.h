@@ -31,7 +31,7 @@ public:
 
   bool canCompile(mlir::Operation *kernel) override;
   mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) override;
-  llvm::Expected<std::string> finish() override;
+  llvm::Expected<CodeBundle> finish() override;
 
   Backend &backend() { return codeBackend; }
 

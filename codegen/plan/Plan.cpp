@@ -280,10 +280,11 @@ FailureOr<PlanResult> PlanBuilder::build() {
   result.constantBytes = pool.layOut(plan.constants);
   result.constants = pool.take();
   if (target && !plan.functions.empty()) {
-    llvm::Expected<std::string> code = target->finish();
+    llvm::Expected<CodeBundle> code = target->finish();
     if (!code)
       return function.emitError("code generation failed: ") << llvm::toString(code.takeError());
-    result.codeObject = std::move(*code);
+    result.codeObject = std::move(code->object);
+    result.images = std::move(code->images);
   }
   return std::move(result);
 }

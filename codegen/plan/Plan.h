@@ -11,6 +11,7 @@
 
 #include "codegen/plan/Memory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/kernel_image.h"
 #include "runtime/plan.h"
 #include "runtime/tensor.h"
 
@@ -40,8 +41,9 @@ struct PlanResult {
   /// One for each of plan.constants, in order. They may point into attributes of the MLIR context and into the model's
   /// file: valid as long as those are.
   std::vector<tcc::Tensor> constants;
-  int64_t constantBytes = 0; ///< size of the constants entry of a package
-  std::string codeObject;    ///< empty where nothing was generated
+  int64_t constantBytes = 0;            ///< size of the constants entry of a package
+  std::string codeObject;               ///< empty where no host code was generated
+  std::vector<tcc::KernelImage> images; ///< kernels of a device, by symbol (see plan.functions)
   std::vector<ExplainRecord> explain;
   /// What the builder knew about each value, for the checks of tests.
   std::vector<ValueInfo> values;

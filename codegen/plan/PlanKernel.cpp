@@ -27,7 +27,11 @@ void logSchedule(const std::string &kernel, const KernelCode &code) {
   for (const std::string &choice : code.choices)
     stream << "\n  " << choice;
   for (const LaunchSpec &launch : code.launches)
-    stream << "\n  " << launch.function << ": " << launch.items << " items, at least " << launch.grain << " a thread";
+    if (launch.device)
+      stream << "\n  " << launch.function << ": blocks of " << launch.device->block[0] << " x "
+             << launch.device->block[1] << " x " << launch.device->block[2] << " threads";
+    else
+      stream << "\n  " << launch.function << ": " << launch.items << " items, at least " << launch.grain << " a thread";
   tcc::Log("schedule", text);
 }
 
@@ -122,6 +126,8 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
         return failure();
       launch.scalars.push_back(*scalar);
     }
+    if (spec.device)
+      return op->emitError("has a launch of a device: ") << spec.function << ", for which plans have no instruction";
     FailureOr<Operand> items = emit(spec.items, op, out);
     FailureOr<Operand> scratch =
         spec.scratchBytes ? emit(spec.scratchBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));

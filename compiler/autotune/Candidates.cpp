@@ -40,7 +40,7 @@ public:
   FailureOr<codegen::KernelCode> addKernel(Operation *op, codegen::ConstantInputs constants) override {
     return codegen::gemm::schedule(cast<ir::KernelOp>(op), constants, options, backend);
   }
-  llvm::Expected<std::string> finish() override { return std::string(); }
+  llvm::Expected<codegen::CodeBundle> finish() override { return codegen::CodeBundle(); }
 
 private:
   codegen::Backend &backend;

@@ -102,7 +102,7 @@ class KernelRunner {
       for (int64_t symbol : symbols) constants.push_back(mlir::getAffineConstantExpr(symbol, &context));
       return *ir::getConstant(ir::simplifyExtent(expr.replaceSymbols(constants)));
     };
-    LoadedCode loaded(*bytes);
+    LoadedCode loaded(bytes->object);
     std::vector<void*> buffers;
     for (const Tensor& input : inputs) buffers.push_back(input.data());
     for (mlir::Value value : kernel.getResults()) {

@@ -34,7 +34,7 @@ class FakeTarget : public Target {
     code.schedule = "fake";
     return code;
   }
-  llvm::Expected<std::string> finish() override { return std::string("code"); }
+  llvm::Expected<CodeBundle> finish() override { return CodeBundle{"code", {}}; }
   bool inPlace = false;
   bool copies = false;  // that is all a launch does
   int count = 0;

@@ -87,7 +87,7 @@ class WrongTarget : public codegen::Target {
     copy->erase();
     return code;
   }
-  llvm::Expected<std::string> finish() override { return right_->finish(); }
+  llvm::Expected<codegen::CodeBundle> finish() override { return right_->finish(); }
 
  private:
   std::unique_ptr<codegen::Target> right_;

@@ -1,0 +1,44 @@
+//===- CudaTarget.h - kernels for CUDA devices --------------------*- C++ -*-===//
+#pragma once
+
+#include "codegen/Target.h"
+#include "codegen/cuda/CudaBackend.h"
+#include "ir/Dialect.h"
+
+namespace tcc::codegen {
+
+/// A schedule of kernels with a template op (matmul, conv, attention).
+struct CudaTemplate {
+  std::string name;
+  std::function<bool(ir::KernelOp, const CudaDescription &)> accepts;
+  std::function<mlir::FailureOr<KernelCode>(ir::KernelOp, ConstantInputs, CudaBackend &)> apply;
+};
+
+struct CudaTargetOptions {
+  CudaDescription device;
+  CudaBackendOptions backend;
+  /// No fused multiply-add where the model has a product and a sum.
+  bool strict = false;
+  /// Asked in order, before the loops.
+  std::vector<CudaTemplate> templates;
+};
+
+/// The target of kernels for CUDA devices and for cuda-sim: template schedules, and loops for everything else. All
+/// launches have a DeviceLaunch.
+class CudaTarget : public Target {
+public:
+  /// CudaBackend::loadDialects() must have been called for the context.
+  CudaTarget(mlir::MLIRContext *context, CudaTargetOptions options);
+
+  bool canCompile(mlir::Operation *kernel) override;
+  mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) override;
+  llvm::Expected<CodeBundle> finish() override;
+
+  CudaBackend &backend() { return codeBackend; }
+
+private:
+  CudaTargetOptions options;
+  CudaBackend codeBackend;
+};
+
+} // namespace tcc::codegen
