@@ -79,7 +79,9 @@ class PackageReader {
   // The bytes of an entry that the manifest describes, verified.
   std::string_view Checked(const Json& object, const char* name) {
     const JsonReader::Scope scope(reader_, name);
-    const Json& json = reader_.Field(object, name);
+    return Checked(reader_.Field(object, name));
+  }
+  std::string_view Checked(const Json& json) {
     const std::string entry = reader_.String(json, "entry"), hash = reader_.String(json, "xxh128");
     const int64_t size = reader_.Int(json, "bytes", 0);
     if (!reader_.ok()) return {};
@@ -90,6 +92,21 @@ class PackageReader {
       return {};
     }
     return *bytes;
+  }
+
+  KernelImageView ReadImage(const Json& json) {
+    KernelImageView image;
+    image.symbol = reader_.String(json, "symbol");
+    image.source = Checked(json, "source");
+    const JsonReader::Scope scope(reader_, "binaries");
+    const Json& binaries = reader_.Field(json, "binaries");
+    if (!binaries.is_object()) reader_.Fail("expected an object");
+    if (!reader_.ok()) return image;
+    for (const auto& [arch, entry] : binaries.items()) {
+      const JsonReader::Scope arch_scope(reader_, absl::string_view(arch));
+      image.binaries[arch] = Checked(entry);
+    }
+    return image;
   }
 
   Package::Entry ReadEntry(const Json& json) {
@@ -107,6 +124,9 @@ class PackageReader {
     entry.info = Texts(json, "info");
     entry.plan = Checked(json, "plan");
     if (JsonReader::Has(json, "code")) entry.code = Checked(json, "code");
+    if (JsonReader::Has(json, "kernels")) {
+      entry.images = reader_.List(json, "kernels", [&](const Json& image) { return ReadImage(image); });
+    }
     if (JsonReader::Has(json, "constants")) {
       const JsonReader::Scope scope(reader_, "constants");
       const Json& constants = reader_.Field(json, "constants");

@@ -2,7 +2,10 @@
 //
 // A package is a zip archive of stored, aligned entries:
 //   plan/N.json        the plan of specialisation N (plan_json.h)
-//   code/N.so          its machine code; absent where the plan launches nothing
+//   code/N.so          its machine code; absent where the plan launches nothing on the host
+//   code/HASH.cu, code/HASH.sm_90a.cubin, code/HASH.compute_90.ptx, code/HASH.sim.so
+//                      kernels for a device, source and binaries, named by their content, so that specialisations
+//                      share them
 //   constants/HASH.bin constants, named by their content, so that specialisations share them; large ones may be kept
 //   beside
 //                      the package in a constant store, a folder of such files
@@ -23,20 +26,22 @@
 #include "absl/status/statusor.h"
 #include "runtime/executor.h"
 #include "runtime/file_util.h"
+#include "runtime/kernel_image.h"
 #include "runtime/plan.h"
 #include "runtime/signature.h"
 #include "runtime/zip.h"
 
 namespace tcc {
 
-// Readers accept their own major format and minors up to their own.
+// Readers accept their own major format and minors up to their own. A package is written with the lowest minor that has
+// what is in it. 1: kernels for devices.
 inline constexpr int64_t kPackageMajor = 1;
-inline constexpr int64_t kPackageMinor = 0;
+inline constexpr int64_t kPackageMinor = 1;
 
 // What code was made for.
 struct CodeTarget {
-  std::string kind = "cpu";
-  std::string arch;                   // "x86_64"
+  std::string kind = "cpu";           // "cpu", "cuda", "cuda-sim"
+  std::string arch;                   // "x86_64"; of a device "sm_90a", "sim"
   std::string name;                   // as the user gave it ("cpu:x86-64-v3"), or empty
   std::vector<std::string> features;  // that a machine must have (cpu_features.h)
   bool operator==(const CodeTarget&) const = default;
@@ -51,6 +56,7 @@ struct Specialisation {
   CodeTarget target;
   Plan plan;
   std::string code;
+  std::vector<KernelImage> images;          // for the device of the target
   std::vector<BytePiece> constants;         // ascending, at 64-byte aligned offsets
   int64_t constants_bytes = 0;              // the size of the whole
   std::map<std::string, std::string> info;  // for people and for `tcc explain`: free-form
@@ -112,6 +118,8 @@ class Package {
   absl::StatusOr<Plan> ReadPlan(int i) const;
   // The code object's bytes.
   std::string_view code(int i) const { return entries_[static_cast<size_t>(i)].code; }
+  // Kernels for the device, by symbol. The bytes live as long as the package.
+  const std::vector<KernelImageView>& images(int i) const { return entries_[static_cast<size_t>(i)].images; }
   // Checks the target, parses the plan, loads the code, maps the constants. The package lives as long as the plan.
   static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Prepare(std::shared_ptr<const Package> package, int i,
                                                                      const PreparedPlan::Options& options = {});
@@ -134,6 +142,7 @@ class Package {
     std::map<std::string, std::string> info;
     std::string_view plan;
     std::string_view code;
+    std::vector<KernelImageView> images;
     std::string constants_hash;  // empty: none
     int64_t constants_bytes = 0;
     bool stored = false;  // in the constant store

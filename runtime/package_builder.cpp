@@ -2,6 +2,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "nlohmann/json.hpp"
 #include "runtime/hash.h"
 #include "runtime/package.h"
@@ -67,6 +69,56 @@ absl::Status WriteToStore(const std::string& folder, const std::string& hash, co
   return file.Commit();
 }
 
+// Writes the kernels of one package after another, each piece of bytes once.
+class ImageWriter {
+ public:
+  explicit ImageWriter(ZipWriter& zip) : zip_(zip) {}
+
+  bool any() const { return !written_.empty(); }
+
+  // One specialisation's entries for the manifest.
+  absl::StatusOr<Json> Add(const std::vector<KernelImage>& images) {
+    Json list = Json::array();
+    std::set<std::string_view> symbols;
+    for (const KernelImage& image : images) {
+      if (image.symbol.empty() || !symbols.insert(image.symbol).second) {
+        return absl::InvalidArgumentError(absl::StrCat("package: two kernels '", image.symbol, "'"));
+      }
+      Hasher hasher;
+      hasher.UpdatePart(image.source);
+      for (const auto& [arch, bytes] : image.binaries) {
+        hasher.UpdatePart(arch);
+        hasher.UpdatePart(bytes);
+      }
+      const std::string stem = absl::StrCat("code/", hasher.Hex(), ".");
+      TCC_ASSIGN_OR_RETURN(Json source, Entry(stem + "cu", image.source));
+      Json json = {{"symbol", image.symbol}, {"source", std::move(source)}, {"binaries", Json::object()}};
+      for (const auto& [arch, bytes] : image.binaries) {
+        if (arch.empty() || arch.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("package: kernel '", image.symbol, "': '", arch, "' is no architecture"));
+        }
+        TCC_ASSIGN_OR_RETURN(json["binaries"][arch], Entry(absl::StrCat(stem, arch, Extension(arch)), bytes));
+      }
+      list.push_back(std::move(json));
+    }
+    return list;
+  }
+
+ private:
+  static const char* Extension(std::string_view arch) {
+    if (arch == "sim") return ".so";
+    return arch.rfind("compute_", 0) == 0 ? ".ptx" : ".cubin";
+  }
+  absl::StatusOr<Json> Entry(const std::string& name, std::string_view bytes) {
+    if (written_.insert(name).second) TCC_RETURN_IF_ERROR(zip_.Add(name, bytes, 64));
+    return Json{{"entry", name}, {"bytes", bytes.size()}, {"xxh128", Hash128(bytes)}};
+  }
+
+  ZipWriter& zip_;
+  std::set<std::string> written_;
+};
+
 Json TargetToJson(const CodeTarget& target) {
   return {{"kind", target.kind}, {"arch", target.arch}, {"name", target.name}, {"features", target.features}};
 }
@@ -77,6 +129,7 @@ absl::Status PackageBuilder::Write(const std::string& path, const WriteOptions& 
   TCC_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   ZipWriter zip(file.file());
   Json list = Json::array();
+  ImageWriter images(zip);
   std::map<std::string, bool> written;  // constants already in the package or the store
   for (size_t i = 0; i < specialisations.size(); ++i) {
     const Specialisation& one = specialisations[i];
@@ -90,6 +143,9 @@ absl::Status PackageBuilder::Write(const std::string& path, const WriteOptions& 
     };
     TCC_RETURN_IF_ERROR(add("plan", absl::StrCat("plan/", i, ".json"), PlanToJson(one.plan), 64));
     if (!one.code.empty()) TCC_RETURN_IF_ERROR(add("code", absl::StrCat("code/", i, ".so"), one.code, 64));
+    if (!one.images.empty()) {
+      TCC_ASSIGN_OR_RETURN(json["kernels"], images.Add(one.images));
+    }
     if (one.constants_bytes > 0) {
       const std::string hash = HashPieces(one);
       const bool store = !write_options.constant_store.empty() && one.constants_bytes >= write_options.store_threshold;
@@ -103,7 +159,8 @@ absl::Status PackageBuilder::Write(const std::string& path, const WriteOptions& 
     list.push_back(std::move(json));
   }
   for (const auto& [name, text] : dumps) TCC_RETURN_IF_ERROR(zip.Add(absl::StrCat("dump/", name), text));
-  const Json manifest = {{"format", {kPackageMajor, kPackageMinor}},
+  const int64_t minor = images.any() ? 1 : 0;
+  const Json manifest = {{"format", {kPackageMajor, minor}},
                          {"kernel_abi", kKernelAbiVersion},
                          {"tcc", tcc_version},
                          {"options", options},

@@ -2,6 +2,7 @@
 // (registers). Plain data, serialised as JSON inside a package (plan_json.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -25,6 +26,14 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
+// Where the memory of a value is. Each value is in one space, and so is each slot: constants, inputs and what library
+// calls and MakeTensor make are on the host; an Allocate says it; a View and a Move have the space of their source. A
+// plan that never says kDevice runs on the host alone.
+enum class Space : uint8_t { kHost, kDevice };
+
+// Values in device memory start at multiples of so many bytes, except views.
+inline constexpr int64_t kDeviceAlignment = 256;
+
 enum class IntOp : uint8_t { kAdd, kSub, kMul, kFloorDiv, kCeilDiv, kMod, kMin, kMax, kEq, kLt };
 
 struct Block;
@@ -40,7 +49,8 @@ struct Compute {
 // values[result] = a row-major tensor. slot >= 0: at `offset` bytes in that slot of the execution context's memory
 // (valid until the next call); slot == kFreshSlot: newly allocated, outlives the call (graph outputs). `over`: an input
 // of the plan of the same type that only the first launch that writes the result reads from here on, each element
-// before it writes it: a donated input may be the result's memory.
+// before it writes it: a donated input may be the result's memory. In device memory offsets are multiples of
+// kDeviceAlignment, strings and `over` are not possible.
 inline constexpr int32_t kFreshSlot = -1;
 struct Allocate {
   ValueId result;
@@ -49,9 +59,11 @@ struct Allocate {
   int32_t slot = kFreshSlot;
   int64_t offset = 0;
   ValueId over = kNoValue;
+  Space space = Space::kHost;
 };
 // values[result] = a view of values[source]; strides and offset count elements of the source in row-major order, also
-// where the source is itself a view (a source that is not contiguous is copied first). Empty strides: row-major.
+// where the source is itself a view (a source that is not contiguous is copied first). Empty strides: row-major. In
+// device memory such copies go through the host: right, but slow.
 struct View {
   ValueId result;
   ValueId source;
@@ -59,8 +71,8 @@ struct View {
   std::vector<Operand> strides;
   Operand offset;
 };
-// Runs function `function` of the code object over [0, items) split into chunks of at least `grain` items. Buffers must
-// be contiguous (a non-contiguous input is made so first).
+// Runs function `function` of the code object over [0, items) split into chunks of at least `grain` items. Buffers are
+// host values and must be contiguous (a non-contiguous input is made so first).
 struct Launch {
   int32_t function;  // index into Plan::functions
   std::vector<ValueId> buffers;
@@ -71,7 +83,23 @@ struct Launch {
   std::string name;     // for profiles: the source ops
   bool copies = false;  // the first buffer to the second, and nothing else: not needed where they are the same memory
 };
-// Calls a reference kernel. `int_lists` are attributes whose values are known only at run time.
+// Starts kernel `function` of the specialisation's kernel images on the device, in the order of the stream. Its
+// parameters are the addresses of the buffers (device values, contiguous), the scalars as int64, and, if
+// `reports_errors`, the address of an int64 error word on the device, into which it may store one of TccKernelError;
+// the call fails with `name` where it ends, or where the host next waits for the device. Nothing is started where an
+// extent of the grid is 0.
+struct DeviceLaunch {
+  int32_t function;  // index into Plan::functions
+  std::vector<ValueId> buffers;
+  std::vector<Operand> scalars;
+  std::array<Operand, 3> grid;
+  std::array<int32_t, 3> block;  // at most 1024 threads in all
+  Operand shared_bytes;          // dynamic shared memory
+  bool reports_errors = false;
+  std::string name;     // for profiles and errors: the source ops
+  bool copies = false;  // as in Launch
+};
+// Calls a reference kernel, on host values. `int_lists` are attributes whose values are known only at run time.
 struct Library {
   std::string op;
   Attributes attributes;
@@ -98,7 +126,7 @@ struct ReadExtent {
   ValueId source;
   int32_t axis;
 };
-// registers[result] = element `index` (row-major) of an integer or bool tensor.
+// registers[result] = element `index` (row-major) of an integer or bool tensor on the host.
 struct ReadElement {
   RegisterId result;
   ValueId source;
@@ -141,12 +169,21 @@ struct Loop {
 struct Release {
   ValueId value;
 };
+// values[result] = a row-major copy of values[source], which is in the other space, in fresh memory. From the host any
+// strides, all types but strings; the instructions that read the result on the host wait for it. A constant (itself,
+// not a view of it) is copied to the device once for all calls. An input that the caller has on the device already is
+// not copied. A transfer to the space where the source is anyway shares its memory.
+struct Transfer {
+  ValueId result;
+  ValueId source;
+  Space to = Space::kDevice;
+};
 
 }  // namespace plan
 
 using Instruction = std::variant<plan::Compute, plan::Allocate, plan::View, plan::Launch, plan::Library,
                                  plan::MakeTensor, plan::ReadExtent, plan::ReadElement, plan::CheckEqual, plan::Move,
-                                 plan::If, plan::Loop, plan::Release>;
+                                 plan::If, plan::Loop, plan::Release, plan::DeviceLaunch, plan::Transfer>;
 
 struct Block {
   std::vector<Instruction> instructions;
@@ -166,11 +203,12 @@ struct Plan {
   int32_t num_values = 0;
   int32_t num_registers = 0;
   std::vector<ValueId> inputs;               // one slot per graph input; kNoValue: not used
-  std::vector<ValueId> outputs;              // one slot per graph output
+  std::vector<ValueId> outputs;              // one slot per graph output; what is on the device is copied to the host
   std::vector<RegisterId> symbol_registers;  // register of each input symbol s0, s1, ... of the specialisation
   std::vector<PlanConstant> constants;
-  std::vector<Operand> slot_bytes;     // size of each memory slot, computed before its first use
-  std::vector<std::string> functions;  // symbols in the code object
+  std::vector<Operand> slot_bytes;  // size of each memory slot, computed before its first use
+  // Symbols: in the code object those of Launch, in the kernel images those of DeviceLaunch.
+  std::vector<std::string> functions;
   Block body;
 };
 

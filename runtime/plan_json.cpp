@@ -14,6 +14,7 @@ constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
 constexpr int kMaxDepth = 64;
 constexpr std::array<const char*, 10> kIntOps = {"add", "sub", "mul", "floordiv", "ceildiv",
                                                  "mod", "min", "max", "eq",       "lt"};
+constexpr std::array<const char*, 2> kSpaces = {"host", "device"};
 
 // Writing.
 
@@ -45,6 +46,7 @@ struct InstructionToJson {
       json["offset"] = i.offset;
     }
     if (i.over != kNoValue) json["over"] = i.over;
+    if (i.space != Space::kHost) json["space"] = kSpaces.at(static_cast<size_t>(i.space));
     return json;
   }
   Json operator()(const plan::View& i) const {
@@ -117,6 +119,25 @@ struct InstructionToJson {
             {"scan_outputs", std::move(scans)}};
   }
   Json operator()(const plan::Release& i) const { return {{"do", "release"}, {"value", i.value}}; }
+  Json operator()(const plan::DeviceLaunch& i) const {
+    Json grid = Json::array();
+    for (const Operand& extent : i.grid) grid.push_back(ToJson(extent));
+    Json json = {{"do", "device_launch"},
+                 {"function", i.function},
+                 {"buffers", i.buffers},
+                 {"scalars", ToJson(i.scalars)},
+                 {"grid", std::move(grid)},
+                 {"block", i.block},
+                 {"shared", ToJson(i.shared_bytes)},
+                 {"name", i.name}};
+    if (i.reports_errors) json["reports_errors"] = true;
+    if (i.copies) json["copies"] = true;
+    return json;
+  }
+  Json operator()(const plan::Transfer& i) const {
+    return {
+        {"do", "transfer"}, {"result", i.result}, {"source", i.source}, {"to", kSpaces.at(static_cast<size_t>(i.to))}};
+  }
 };
 
 Json ToJson(const Block& block) {
@@ -205,6 +226,7 @@ class PlanReader : public JsonReader {
         i.offset = Int(json, "offset", 0);
       }
       if (Has(json, "over")) i.over = Id(json, "over");
+      if (Has(json, "space")) i.space = ReadSpace(json, "space");
       return i;
     }
     if (kind == "view") {
@@ -229,8 +251,40 @@ class PlanReader : public JsonReader {
     if (kind == "if") return plan::If{Id(json, "condition"), Blocks(json, depth)};
     if (kind == "loop") return ReadLoop(json, depth);
     if (kind == "release") return plan::Release{Id(json, "value")};
+    if (kind == "device_launch") return ReadDeviceLaunch(json);
+    if (kind == "transfer") {
+      return plan::Transfer{Id(json, "result"), Id(json, "source"), ReadSpace(json, "to")};
+    }
     Fail(absl::StrCat("unknown instruction '", kind, "'"));
     return plan::Release{0};
+  }
+
+  Space ReadSpace(const Json& object, const char* name) {
+    const std::string text = String(object, name);
+    for (size_t i = 0; i < kSpaces.size(); ++i) {
+      if (text == kSpaces.at(i)) return static_cast<Space>(i);
+    }
+    Fail(absl::StrCat("unknown space '", text, "'"));
+    return Space::kHost;
+  }
+
+  plan::DeviceLaunch ReadDeviceLaunch(const Json& json) {
+    plan::DeviceLaunch i;
+    i.function = Id(json, "function");
+    i.buffers = Ids(json, "buffers");
+    i.scalars = Operands(json, "scalars");
+    const std::vector<Operand> grid = Operands(json, "grid");
+    const std::vector<int32_t> block = Ids(json, "block");
+    if (ok() && (grid.size() != 3 || block.size() != 3)) Fail("grid and block have three extents each");
+    for (size_t axis = 0; ok() && axis < 3; ++axis) {
+      i.grid[axis] = grid[axis];
+      i.block[axis] = block[axis];
+    }
+    i.shared_bytes = ReadOperand(json, "shared");
+    i.name = String(json, "name");
+    i.reports_errors = Has(json, "reports_errors");
+    i.copies = Has(json, "copies");
+    return i;
   }
 
   plan::Library ReadLibrary(const Json& json) {

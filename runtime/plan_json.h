@@ -20,7 +20,8 @@ std::string PlanToJson(const Plan& plan);
 absl::StatusOr<Plan> PlanFromJson(std::string_view text);
 
 // Every id is in range, every block has its blocks, lists have the lengths that belong together, immediates that are
-// extents or sizes are not negative, constants are as large as their type says and aligned. What depends on the flow of
+// extents or sizes are not negative, constants are as large as their type says and aligned, values are in the space
+// where an instruction takes them (plan_spaces.h). What depends on the flow of
 // execution (a value read before it is set) is an error at run time.
 absl::Status ValidatePlan(const Plan& plan);
 

@@ -182,6 +182,10 @@ class PlanPreparer {
     }
     return absl::OkStatus();
   }
+  absl::Status Lower(const plan::DeviceLaunch& i, Step&) {
+    return absl::UnimplementedError(absl::StrCat(i.name, ": launches on a device are not run yet"));
+  }
+  absl::Status Lower(const plan::Transfer& i, Step&) { return Writes(i.result); }
   absl::Status Lower(const plan::If& i, Step& step) {
     for (int branch = 0; branch < 2; ++branch) {
       TCC_ASSIGN_OR_RETURN(step.blocks[branch], Lower(i.blocks[static_cast<size_t>(branch)]));

@@ -27,6 +27,8 @@ enum class PreparedPlan::Kind : uint8_t {
   kIf,
   kLoop,
   kRelease,
+  kDeviceLaunch,
+  kTransfer,
 };
 
 struct PreparedPlan::Program {
@@ -46,7 +48,9 @@ struct PreparedPlan::Program {
   static_assert(Is<Kind::kIf, plan::If>::value);
   static_assert(Is<Kind::kLoop, plan::Loop>::value);
   static_assert(Is<Kind::kRelease, plan::Release>::value);
-  static_assert(std::variant_size_v<Instruction> == static_cast<size_t>(Kind::kRelease) + 1);
+  static_assert(Is<Kind::kDeviceLaunch, plan::DeviceLaunch>::value);
+  static_assert(Is<Kind::kTransfer, plan::Transfer>::value);
+  static_assert(std::variant_size_v<Instruction> == static_cast<size_t>(Kind::kTransfer) + 1);
 
   size_t index = 0;  // in programs_
   std::vector<Step> steps;

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "runtime/plan_json.h"
+#include "runtime/plan_spaces.h"
 #include "runtime/status.h"
 
 namespace tcc {
@@ -9,6 +10,7 @@ namespace {
 // Slots of a context are plain arrays of this many entries.
 constexpr int32_t kMaxValues = 1 << 20;
 constexpr int64_t kMaxDims = 64;
+constexpr int64_t kMaxThreads = 1024;  // of a block, on every device so far
 
 class Validator {
  public:
@@ -22,7 +24,8 @@ class Validator {
     for (const RegisterId id : plan_.symbol_registers) TCC_RETURN_IF_ERROR(Register(id));
     for (const Operand& operand : plan_.slot_bytes) TCC_RETURN_IF_ERROR(Extent(operand, "slot size"));
     for (const PlanConstant& constant : plan_.constants) TCC_RETURN_IF_ERROR(Constant(constant));
-    return Check(plan_.body, 0);
+    TCC_RETURN_IF_ERROR(Check(plan_.body, 0));
+    return FindSpaces(plan_).status();
   }
 
  private:
@@ -94,10 +97,15 @@ class Validator {
     TCC_RETURN_IF_ERROR(Type(i.dtype));
     TCC_RETURN_IF_ERROR(Extents(i.dims, "extents"));
     TCC_RETURN_IF_ERROR(OptionalValue(i.over, "input to overwrite"));
+    if (i.space > Space::kDevice) return Bad("unknown space");
+    const bool device = i.space == Space::kDevice;
+    if (device && i.dtype == DType::kString) return Bad("strings cannot live on a device");
+    if (device && i.over != kNoValue) return Bad("on a device no input is overwritten");
     if (i.slot == plan::kFreshSlot) return absl::OkStatus();
     if (i.slot < 0 || static_cast<size_t>(i.slot) >= plan_.slot_bytes.size()) return Bad("slot is out of range");
     if (i.dtype == DType::kString) return Bad("strings cannot live in a slot");
-    if (i.offset < 0 || i.offset % 64 != 0) return Bad("offset is not a multiple of 64");
+    const int64_t alignment = device ? kDeviceAlignment : 64;
+    if (i.offset < 0 || i.offset % alignment != 0) return Bad(absl::StrCat("offset is not a multiple of ", alignment));
     return absl::OkStatus();
   }
   absl::Status Check(const plan::View& i, int) {
@@ -177,6 +185,26 @@ class Validator {
     return Check(i.blocks[0], depth + 1);
   }
   absl::Status Check(const plan::Release& i, int) { return Value(i.value, "value"); }
+  absl::Status Check(const plan::DeviceLaunch& i, int) {
+    if (i.function < 0 || static_cast<size_t>(i.function) >= plan_.functions.size()) return Bad("no such function");
+    for (const ValueId value : i.buffers) TCC_RETURN_IF_ERROR(Value(value, "buffer"));
+    for (const Operand& scalar : i.scalars) TCC_RETURN_IF_ERROR(Any(scalar));
+    if (i.copies && i.buffers.size() != 2) return Bad("a copy has two buffers");
+    int64_t threads = 1;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      TCC_RETURN_IF_ERROR(Extent(i.grid.at(axis), "grid"));
+      const int64_t extent = i.block.at(axis);
+      if (extent < 1 || extent > kMaxThreads) return Bad(absl::StrCat("a block has an extent of ", extent));
+      threads *= extent;
+    }
+    if (threads > kMaxThreads) return Bad(absl::StrCat("a block has ", threads, " threads, more than ", kMaxThreads));
+    return Extent(i.shared_bytes, "shared memory");
+  }
+  absl::Status Check(const plan::Transfer& i, int) {
+    if (i.to > Space::kDevice) return Bad("unknown space");
+    TCC_RETURN_IF_ERROR(Value(i.result, "result"));
+    return Value(i.source, "source");
+  }
 
   const Plan& plan_;
   std::string where_;

@@ -100,6 +100,11 @@ class Finder {
       Read(value, result == i.buffers.end() ? kNoValue : *result);
     }
   }
+  void Visit(const plan::DeviceLaunch& i) {
+    for (const ValueId value : i.buffers) Read(value);
+  }
+  // (An input that is on the device already, or a space the value is in anyway.)
+  void Visit(const plan::Transfer& i) { Alias(i.result, i.source); }
   void Visit(const plan::Library& i) {
     for (const ValueId value : i.inputs) Read(value);
   }

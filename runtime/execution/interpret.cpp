@@ -48,9 +48,9 @@ absl::Status ExecutionContext::Runner::Execute(const Program& program) {
 }
 
 void ExecutionContext::Runner::Report(const Step& step, int64_t start) const {
-  static constexpr std::string_view kKinds[] = {"compute",     "allocate",    "view",         "launch",      "library",
-                                                "make_tensor", "read_extent", "read_element", "check_equal", "move",
-                                                "if",          "loop",        "release"};
+  static constexpr std::string_view kKinds[] = {
+      "compute",     "allocate", "view", "launch", "library", "make_tensor",   "read_extent", "read_element",
+      "check_equal", "move",     "if",   "loop",   "release", "device_launch", "transfer"};
   ProfileEvent event;
   event.kind = kKinds[static_cast<size_t>(step.kind)];
   event.name = event.kind;
@@ -97,6 +97,9 @@ absl::Status ExecutionContext::Runner::Execute(const Step& step) {
       f_.Drop(static_cast<const plan::Release*>(step.instruction)->value);
       return absl::OkStatus();
     }
+    case Kind::kDeviceLaunch:
+    case Kind::kTransfer:
+      return absl::UnimplementedError("devices");
   }
   return absl::InternalError("unknown instruction");
 }

@@ -88,6 +88,73 @@ TEST(Package, RoundTrip) {
   EXPECT_TRUE(package->VerifyConstants().ok());
 }
 
+// Two specialisations with kernels for a device, one of which they share.
+PackageBuilder DeviceExample() {
+  PackageBuilder builder = Example();
+  const KernelImage add = {"add_f32", "// add", {{"sm_90a", "cubin of add"}, {"compute_90", "ptx of add"}}};
+  const KernelImage mul = {"mul_f32", "// mul", {{"sim", "object of mul"}}};
+  builder.specialisations[0].images = {add, mul};
+  builder.specialisations[1].images = {mul};
+  return builder;
+}
+
+TEST(Package, KernelsForDevices) {
+  const TempFolder folder;
+  const std::string path = folder / "m.tcc";
+  ASSERT_TRUE(DeviceExample().Write(path).ok());
+  const auto package = Package::Open(path);
+  ASSERT_TRUE(package.ok()) << package.status();
+  ASSERT_EQ((*package)->images(0).size(), 2u);
+  ASSERT_EQ((*package)->images(1).size(), 1u);
+  const KernelImageView& add = (*package)->images(0)[0];
+  EXPECT_EQ(add.symbol, "add_f32");
+  EXPECT_EQ(add.source, "// add");
+  EXPECT_EQ(add.binaries.at("sm_90a"), "cubin of add");
+  EXPECT_EQ(add.binaries.at("compute_90"), "ptx of add");
+  const KernelImageView& shared = (*package)->images(1)[0];
+  EXPECT_EQ(shared.binaries.at("sim"), "object of mul");
+  EXPECT_EQ(shared.source.data(), (*package)->images(0)[1].source.data());
+  // What `unzip -l` shows.
+  const std::string bytes = ReadFile(path);
+  const auto zip = *ZipReader::Open(bytes);
+  std::vector<std::string> extensions;
+  for (const std::string& name : zip.Names()) {
+    if (name.rfind("code/", 0) == 0) extensions.push_back(name.substr(name.find('.')));
+  }
+  EXPECT_THAT(extensions,
+              testing::UnorderedElementsAre(".so", ".cu", ".sm_90a.cubin", ".compute_90.ptx", ".cu", ".sim.so"));
+}
+
+TEST(Package, DamagedKernelsAreNoticed) {
+  const TempFolder folder;
+  ASSERT_TRUE(DeviceExample().Write(folder / "m.tcc").ok());
+  std::string bytes = ReadFile(folder / "m.tcc");
+  bytes[bytes.find("ptx of add")] = 'q';
+  WriteFile(folder / "damaged.tcc", bytes);
+  const auto package = Package::Open(folder / "damaged.tcc");
+  EXPECT_EQ(package.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(package.status().message()), HasSubstr(".compute_90.ptx' is missing or corrupt"));
+}
+
+TEST(Package, KernelsMustHaveNames) {
+  const TempFolder folder;
+  PackageBuilder builder = DeviceExample();
+  builder.specialisations[0].images[1].symbol = "add_f32";
+  EXPECT_THAT(std::string(builder.Write(folder / "m.tcc").message()), HasSubstr("two kernels 'add_f32'"));
+  builder = DeviceExample();
+  builder.specialisations[0].images[0].binaries = {{"../x", ""}};
+  EXPECT_THAT(std::string(builder.Write(folder / "m.tcc").message()), HasSubstr("is no architecture"));
+}
+
+// Packages for the host are readable by the tcc that came before.
+TEST(Package, FormatIsTheLowestThatDoes) {
+  const TempFolder folder;
+  ASSERT_TRUE(Example().Write(folder / "host.tcc").ok());
+  ASSERT_TRUE(DeviceExample().Write(folder / "device.tcc").ok());
+  EXPECT_THAT(ReadFile(folder / "host.tcc"), HasSubstr("\"format\": [\n  1,\n  0\n ]"));
+  EXPECT_THAT(ReadFile(folder / "device.tcc"), HasSubstr("\"format\": [\n  1,\n  1\n ]"));
+}
+
 TEST(Package, TheSameContentsAreTheSameBytes) {
   const TempFolder folder;
   ASSERT_TRUE(Example().Write(folder / "a.tcc").ok());

@@ -61,6 +61,32 @@ Plan Example() {
   return plan;
 }
 
+// y = kernel(x) on a device.
+Plan DeviceExample() {
+  Plan plan;
+  plan.num_values = 5;
+  plan.num_registers = 1;
+  plan.inputs = {0};
+  plan.outputs = {4};
+  plan.symbol_registers = {0};
+  plan.slot_bytes = {Operand::Imm(1024)};
+  plan.functions = {"kernel"};
+  plan.body.instructions = {plan::Transfer{1, 0, Space::kDevice},
+                            plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 256, kNoValue, Space::kDevice},
+                            plan::View{3, 2, {Operand::Imm(1)}, {}, Operand::Imm(0)},
+                            plan::DeviceLaunch{0,
+                                               {1, 3},
+                                               {Operand::Reg(0)},
+                                               {Operand::Reg(0), Operand::Imm(1), Operand::Imm(1)},
+                                               {32, 2, 1},
+                                               Operand::Imm(64),
+                                               /*reports_errors=*/true,
+                                               "gather",
+                                               /*copies=*/true},
+                            plan::Transfer{4, 3, Space::kHost}};
+  return plan;
+}
+
 std::string Error(const Json& json) {
   const auto plan = PlanFromJson(json.dump());
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
@@ -104,6 +130,58 @@ TEST(PlanJson, ErrorsSayWhere) {
   EXPECT_THAT(Error(json), HasSubstr("constant of type f32[2,3] takes 20 bytes"));
 }
 
+TEST(PlanJson, DevicesRoundTrip) {
+  const std::string text = PlanToJson(DeviceExample());
+  const auto plan = PlanFromJson(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(PlanToJson(*plan), text);
+  EXPECT_EQ(std::get<plan::Allocate>(plan->body.instructions[1]).space, Space::kDevice);
+  const auto& launch = std::get<plan::DeviceLaunch>(plan->body.instructions[3]);
+  EXPECT_EQ(launch.grid[0], Operand::Reg(0));
+  EXPECT_EQ(launch.block, (std::array<int32_t, 3>{32, 2, 1}));
+  EXPECT_TRUE(launch.reports_errors);
+  EXPECT_EQ(std::get<plan::Transfer>(plan->body.instructions[4]).to, Space::kHost);
+}
+
+TEST(PlanJson, SpacesMustFit) {
+  const auto error = [](auto change) {
+    Plan plan = DeviceExample();
+    change(plan.body.instructions);
+    return std::string(ValidatePlan(plan).message());
+  };
+  using Code = std::vector<Instruction>;
+  const auto launch = [](Code& code) -> plan::DeviceLaunch& { return std::get<plan::DeviceLaunch>(code[3]); };
+  EXPECT_EQ(error([](Code&) {}), "");
+  EXPECT_EQ(error([&](Code& code) { launch(code).buffers = {0, 3}; }),
+            "plan: instruction 3: buffer: value 0 is on the host, must be on the device (a transfer is missing)");
+  EXPECT_EQ(error([](Code& code) { code.push_back(plan::Launch{0, {3}, {}, Operand::Imm(1), 1, {}, ""}); }),
+            "plan: instruction 5: buffer: value 3 is on the device, must be on the host (a transfer is missing)");
+  EXPECT_THAT(error([](Code& code) { code.push_back(plan::If{1, {Block(), Block()}}); }),
+              HasSubstr("condition: value 1 is on the device"));
+  // Values and slots are in one space.
+  EXPECT_EQ(error([](Code& code) { code.push_back(plan::Move{0, 1}); }),
+            "plan: value 0 is on the host and on the device");
+  EXPECT_EQ(error([](Code& code) { code.push_back(plan::Allocate{4, DType::kF32, {}, 0, 0}); }),
+            "plan: slot 0 is on the host and on the device");
+  EXPECT_THAT(error([](Code& code) { std::get<plan::Allocate>(code[1]).offset = 64; }), HasSubstr("multiple of 256"));
+  EXPECT_THAT(error([](Code& code) { std::get<plan::Allocate>(code[1]).over = 0; }), HasSubstr("overwritten"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).block = {32, 64, 1}; }), HasSubstr("2048 threads"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).block = {0, 1, 1}; }), HasSubstr("extent of 0"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).function = 1; }), HasSubstr("no such function"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).grid[2] = Operand::Imm(-1); }), HasSubstr("grid is -1"));
+}
+
+// A carried value is where the loop's body leaves it, also where the body comes later.
+TEST(PlanJson, SpacesGoRoundLoops) {
+  Plan plan = DeviceExample();
+  plan.num_values = 7;
+  plan::Loop loop;
+  loop.trip_count = 0;
+  loop.blocks = {Block{{plan::Launch{0, {5}, {}, Operand::Imm(1), 1, {}, ""}, plan::Move{5, 6}, plan::Move{6, 1}}}};
+  plan.body.instructions.emplace_back(loop);
+  EXPECT_THAT(std::string(ValidatePlan(plan).message()), HasSubstr("value 5 is on the device"));
+}
+
 // Calls f(root, node) after each change of each node of a document.
 template <typename F>
 void ForEachNode(Json& root, Json& node, F f) {
@@ -112,15 +190,15 @@ void ForEachNode(Json& root, Json& node, F f) {
   for (auto& child : node) ForEachNode(root, child, f);
 }
 
-TEST(PlanJson, EveryMissingFieldIsAnError) {
-  Json root = Json::parse(PlanToJson(Example()));
+void EveryMissingFieldIsAnError(const Plan& plan, int expected) {
+  Json root = Json::parse(PlanToJson(plan));
   int removed = 0;
   ForEachNode(root, root, [&](Json& node) {
     if (!node.is_object()) return;
     const Json before = node;
     for (const auto& [key, value] : before.items()) {
       if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot") || key == "over" ||
-          key == "copies")
+          key == "copies" || key == "space" || key == "reports_errors")
         continue;  // optional
       node.erase(key);
       ++removed;
@@ -128,7 +206,12 @@ TEST(PlanJson, EveryMissingFieldIsAnError) {
       node = before;
     }
   });
-  EXPECT_GT(removed, 100);
+  EXPECT_GT(removed, expected);
+}
+
+TEST(PlanJson, EveryMissingFieldIsAnError) {
+  EveryMissingFieldIsAnError(Example(), 100);
+  EveryMissingFieldIsAnError(DeviceExample(), 30);
 }
 
 // Every value replaced by ones of other kinds and sizes: an error, or a plan that still passes validation; never a
