@@ -11,19 +11,11 @@
 
 #include <functional>
 
-#include "codegen/cpu/gemm/Emit.h"
-#include "codegen/cpu/gemm/TileExpr.h"
 #include "codegen/cpu/gemm/Tiles.h"
+#include "codegen/schedule/template/Emit.h"
+#include "codegen/schedule/template/TileExpr.h"
 
 namespace tcc::codegen::gemm {
-
-/// What a generated function works with.
-struct Frame {
-  Values buffers;      ///< memrefs of rank 1
-  Values symbols;      ///< index values, by symbol position; null where the function does not use the symbol
-  mlir::Value scratch; ///< memref<?xi8>
-  mlir::Value begin, end;
-};
 
 /// A part of the per-thread scratch memory.
 class Scratch {

@@ -1,7 +1,7 @@
 //===- MicroKernel.h - the innermost loop of matrix products ------*- C++ -*-===//
 #pragma once
 
-#include "codegen/cpu/gemm/Emit.h"
+#include "codegen/schedule/template/Emit.h"
 
 namespace tcc::codegen::gemm {
 

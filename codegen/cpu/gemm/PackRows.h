@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/cpu/gemm/GemmCore.h"
-#include "codegen/cpu/gemm/Template.h"
+#include "codegen/schedule/template/Template.h"
 
 namespace tcc::codegen::gemm {
 

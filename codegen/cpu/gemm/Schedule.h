@@ -10,7 +10,7 @@
 #include "codegen/cpu/Backend.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/gemm/GemmCore.h"
-#include "codegen/cpu/gemm/Template.h"
+#include "codegen/schedule/template/Template.h"
 
 namespace tcc::codegen::gemm {
 

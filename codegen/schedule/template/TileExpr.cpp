@@ -1,5 +1,5 @@
 //===- TileExpr.cpp -------------------------------------------------------===//
-#include "codegen/cpu/gemm/TileExpr.h"
+#include "codegen/schedule/template/TileExpr.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,5 @@
 //===- Body.cpp -----------------------------------------------------------===//
-#include "codegen/cpu/gemm/Body.h"
+#include "codegen/schedule/template/Body.h"
 
 #include <numeric>
 

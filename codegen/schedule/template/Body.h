@@ -2,8 +2,8 @@
 #pragma once
 
 #include "codegen/cpu/ElementOps.h"
-#include "codegen/cpu/gemm/Emit.h"
-#include "codegen/cpu/gemm/TileExpr.h"
+#include "codegen/schedule/template/Emit.h"
+#include "codegen/schedule/template/TileExpr.h"
 #include "ir/Dialect.h"
 #include "llvm/ADT/DenseMap.h"
 

@@ -1,5 +1,5 @@
-//===- Geometry.cpp -------------------------------------------------------===//
-#include "codegen/cpu/conv/Geometry.h"
+//===- ConvGeometry.cpp ---------------------------------------------------===//
+#include "codegen/schedule/template/ConvGeometry.h"
 
 #include <numeric>
 
@@ -125,21 +125,6 @@ template <typename Op> static std::optional<ConvGeometry> geometry(const Templat
     conv.phases.push_back(std::move(phase));
   }
   return conv;
-}
-
-GemmShape shapeOf(const ConvGeometry &conv, const ConvPhase &phase, Type compute) {
-  Exprs counts;
-  for (const ConvAxis &axis : phase.axes)
-    counts.push_back(axis.count);
-  AffineExpr pixels = ir::product(conv.images.getContext(), counts);
-  int64_t depth = phase.taps() * conv.inChannels, bits = compute.getIntOrFloatBitWidth();
-  if (!conv.channelsLast)
-    return {ir::getConstant(simplify(conv.images * conv.groups)), conv.outChannels, ir::getConstant(simplify(pixels)),
-            depth, bits};
-  bool onePixel = phase.taps() == 1 && llvm::all_of(phase.axes, [](const ConvAxis &axis) {
-                    return axis.tapOffset == 0 && axis.inStride == 1 && axis.count == axis.in;
-                  });
-  return {conv.groups, ir::getConstant(simplify(conv.images * pixels)), conv.outChannels, depth, bits, !onePixel};
 }
 
 std::optional<ConvGeometry> geometryOf(const TemplateKernel &kernel) {

@@ -10,8 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "codegen/cpu/gemm/Body.h"
-#include "codegen/cpu/gemm/GemmCore.h"
+#include "codegen/schedule/template/Body.h"
 #include "ir/Dialect.h"
 
 namespace tcc::codegen::gemm {

@@ -1,5 +1,5 @@
 //===- Emit.cpp -----------------------------------------------------------===//
-#include "codegen/cpu/gemm/Emit.h"
+#include "codegen/schedule/template/Emit.h"
 
 #include "codegen/cpu/ElementOps.h"
 #include "codegen/schedule/RoundOnce.h"

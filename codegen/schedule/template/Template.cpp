@@ -1,5 +1,5 @@
 //===- Template.cpp -------------------------------------------------------===//
-#include "codegen/cpu/gemm/Template.h"
+#include "codegen/schedule/template/Template.h"
 
 #include "ir/Extents.h"
 

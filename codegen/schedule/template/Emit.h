@@ -9,6 +9,14 @@ namespace tcc::codegen::gemm {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// What a generated function works with.
+struct Frame {
+  Values buffers;         ///< memrefs of rank 1
+  Values symbols;         ///< index values, by symbol position; null where the function does not use the symbol
+  mlir::Value scratch;    ///< CPU: memref<?xi8>, per thread
+  mlir::Value begin, end; ///< CPU: the work items of this call
+};
+
 /// Builds scf, arith, vector and memref ops at an insertion point. Index arithmetic folds as it is built. Index values
 /// are taken to be nonnegative unless a function says otherwise.
 class Emit {
