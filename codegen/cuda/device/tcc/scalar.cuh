@@ -17,7 +17,7 @@ template <typename T> using same = typename Same<T>::type;
 template <typename To, typename From> __device__ __forceinline__ To bit_cast(From x) {
   static_assert(sizeof(To) == sizeof(From), "bit_cast between types of different size");
   To y;
-  __builtin_memcpy(&y, &x, sizeof(To));
+  memcpy(&y, &x, sizeof(To));
   return y;
 }
 
