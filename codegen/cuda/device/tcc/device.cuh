@@ -3,5 +3,13 @@
 #pragma once
 
 #include "tcc/platform.cuh"
-#include "tcc/float16.cuh"
 #include "tcc/scalar.cuh"
+#include "tcc/float16.cuh"
+#include "tcc/convert.cuh"
+#include "tcc/vec.cuh"
+#include "tcc/reduce.cuh"
+#include "tcc/statistics.cuh"
+#include "tcc/atomics.cuh"
+#include "tcc/cp_async.cuh"
+#include "tcc/ldmatrix.cuh"
+#include "tcc/mma.cuh"

@@ -58,6 +58,10 @@ inline TCC_SIM_CALL unsigned char* dynamic_shared() { return static_cast<unsigne
 template <int BYTES>
 struct Bits;
 template <>
+struct Bits<1> {
+  using type = unsigned char;
+};
+template <>
 struct Bits<2> {
   using type = unsigned short;
 };
