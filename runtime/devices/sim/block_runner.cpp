@@ -67,7 +67,6 @@ void BlockRunner::Prepare(TccSimIndex block) {
     thread.lane = i % kWarpSize;
     thread.warp = i / kWarpSize;
     thread.fiber = nullptr;
-    thread.fenced = false;
     thread.copies.clear();
     thread.copy_group = 0;
   }
@@ -133,7 +132,6 @@ std::optional<std::string> BlockRunner::Run(const LaunchState& launch, TccSimInd
       return problem_;
     }
   }
-  if (launch.checker != nullptr) launch.checker->EndBlock();
   return std::nullopt;
 }
 
@@ -166,6 +164,7 @@ void BlockRunner::RunFiber(Fiber& fiber) {
 void BlockRunner::Wait(SimThread& thread) { thread.fiber->Suspend(); }
 
 void BlockRunner::OnExit(SimThread& thread) {
+  if (launch_->checker != nullptr) launch_->checker->Exit();
   --live_;
   idle_rounds_ = 0;
   WarpState& warp = warps_[thread.warp];
@@ -355,8 +354,7 @@ void BlockRunner::Access(const void* address, size_t bytes, unsigned kind, bool 
 }
 
 void BlockRunner::Fence(bool device) {
-  if (device) current_thread->fenced = true;
-  if (launch_->checker != nullptr) launch_->checker->Fence(*current_thread, device);
+  if (launch_->checker != nullptr) launch_->checker->Fence(device);
 }
 
 void BlockRunner::SetProblem(const SimThread& thread, absl::string_view message, const void* pc) {
@@ -365,8 +363,10 @@ void BlockRunner::SetProblem(const SimThread& thread, absl::string_view message,
       absl::StrFormat("block (%d, %d, %d), thread (%d, %d, %d), %s: %s", b.x, b.y, b.z, t.x, t.y, t.z, At(pc), message);
 }
 
-void BlockRunner::Fail(absl::string_view message, const void* pc) {
-  SetProblem(*current_thread, message, pc);
+void BlockRunner::Fail(absl::string_view message, const void* pc) { FailFor(*current_thread, message, pc); }
+
+void BlockRunner::FailFor(const SimThread& thread, absl::string_view message, const void* pc) {
+  SetProblem(thread, message, pc);
   current_thread->fiber->Suspend();
   std::abort();  // never resumed
 }

@@ -42,7 +42,6 @@ struct SimThread {
   Fiber* fiber = nullptr;
   const void* pc = nullptr;  // where it waits
   int value = 0;             // of a barrier's reduction
-  bool fenced = false;       // has executed __threadfence since it last met a barrier
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;  // not committed yet
 };
@@ -71,7 +70,9 @@ class BlockRunner {
   void AsyncWait(unsigned pending, const void* pc);
   void Access(const void* address, size_t bytes, unsigned kind, bool aligned, const void* pc);
   void Fence(bool device);
+  // Ends the launch, on behalf of the running thread or of another one; the running thread never goes on.
   [[noreturn]] void Fail(absl::string_view message, const void* pc);
+  [[noreturn]] void FailFor(const SimThread& thread, absl::string_view message, const void* pc);
 
   // For the checker.
   const LaunchState& launch() const { return *launch_; }

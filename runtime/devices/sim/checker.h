@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "runtime/devices/sim/sim_api.h"
 
 namespace tcc::sim {
@@ -16,20 +15,21 @@ struct SimThread;
 // One for each launch; all its blocks run on one host thread. What it finds it reports by BlockRunner::Fail.
 class Checker {
  public:
-  Checker(const Kernel& kernel, const LaunchOptions& options, uint64_t blocks);
+  Checker(const Kernel& kernel, const LaunchOptions& options);
   ~Checker();
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
   void StartBlock(BlockRunner& runner);
-  void EndBlock();
   void NewSharedVariable();
 
+  // Before the access is made.
   void Access(const SimThread& thread, const void* address, size_t bytes, unsigned kind, const void* pc);
   // The lanes of each warp that met at a barrier.
   void Barrier(const unsigned* lanes, size_t warps);
   void SyncWarp(unsigned warp);
-  void Fence(const SimThread& thread, bool device);
+  void Fence(bool device);
+  void Exit();
 
  private:
   struct Impl;

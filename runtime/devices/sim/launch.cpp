@@ -89,7 +89,7 @@ absl::Status Launch(const Kernel& kernel, Dim grid, Dim block, size_t shared_byt
   if (absl::Status status = CheckLaunch(kernel, grid, block, shared_bytes); !status.ok()) return status;
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   std::optional<Checker> checker;
-  if (kernel.module->checked != 0) checker.emplace(kernel, options, blocks);
+  if (kernel.module->checked != 0) checker.emplace(kernel, options);
   const std::shared_ptr<SharedLayout> shared = SharedLayout::Of(kernel.module);
   const LaunchState state = {
       &kernel,      {grid.x, grid.y, grid.z},     {block.x, block.y, block.z}, shared_bytes, params,

@@ -42,7 +42,9 @@ struct TccSimShared {
   const void* initial;
 };
 
-enum { kTccSimRead = 0, kTccSimWrite = 1, kTccSimAtomic = 2 };
+// Accesses to memory; the last two are one with the memory system (volatile ones count as such) and race with none but
+// the first two.
+enum { kTccSimRead = 0, kTccSimWrite = 1, kTccSimAtomicUpdate = 2, kTccSimAtomicRead = 3 };
 enum { kTccSimNoReduction = 0, kTccSimCount = 1, kTccSimAnd = 2, kTccSimOr = 3 };
 
 // `pc`: an address in the kernel's code just behind the call, for messages.

@@ -25,6 +25,9 @@ inline constexpr uint32 kFullMask = 0xffffffffu;
 TCC_DEVICE float infinity() { return __int_as_float(0x7f800000); }
 TCC_DEVICE float quiet_nan() { return __int_as_float(0x7fc00000); }
 
+/// Bad data: the launch fails with this code (runtime/kernel_abi.h). Any threads may report any codes.
+TCC_DEVICE void report_error(long long* error, long long code) { *static_cast<volatile long long*>(error) = code; }
+
 /// Addresses of shared memory as PTX instructions take them.
 #ifdef TCC_SIM
 using SharedAddress = unsigned char*;

@@ -17,10 +17,10 @@ __attribute__((used)) inline TCC_SIM_CALL void* __emutls_get_address(TccSimShare
   TCC_SIM_ACCESS(__tsan_write##BYTES, BYTES, kTccSimWrite, 1)                    \
   TCC_SIM_ACCESS(__tsan_unaligned_read##BYTES, BYTES, kTccSimRead, 0)            \
   TCC_SIM_ACCESS(__tsan_unaligned_write##BYTES, BYTES, kTccSimWrite, 0)          \
-  TCC_SIM_ACCESS(__tsan_volatile_read##BYTES, BYTES, kTccSimAtomic, 1)           \
-  TCC_SIM_ACCESS(__tsan_volatile_write##BYTES, BYTES, kTccSimAtomic, 1)          \
-  TCC_SIM_ACCESS(__tsan_unaligned_volatile_read##BYTES, BYTES, kTccSimAtomic, 0) \
-  TCC_SIM_ACCESS(__tsan_unaligned_volatile_write##BYTES, BYTES, kTccSimAtomic, 0)
+  TCC_SIM_ACCESS(__tsan_volatile_read##BYTES, BYTES, kTccSimAtomicRead, 1)           \
+  TCC_SIM_ACCESS(__tsan_volatile_write##BYTES, BYTES, kTccSimAtomicUpdate, 1)          \
+  TCC_SIM_ACCESS(__tsan_unaligned_volatile_read##BYTES, BYTES, kTccSimAtomicRead, 0) \
+  TCC_SIM_ACCESS(__tsan_unaligned_volatile_write##BYTES, BYTES, kTccSimAtomicUpdate, 0)
 TCC_SIM_ACCESSES(1)
 TCC_SIM_ACCESSES(2)
 TCC_SIM_ACCESSES(4)
@@ -78,7 +78,7 @@ struct Bits<8> {
 template <class T, class Update>
 TCC_SIM_RAW inline T atomic_update(T* address, const void* pc, Update update) {
   using U = typename Bits<sizeof(T)>::type;
-  api->access(address, sizeof(T), kTccSimAtomic, 1, pc);
+  api->access(address, sizeof(T), kTccSimAtomicUpdate, 1, pc);
   U* bits = reinterpret_cast<U*>(address);
   U old = __atomic_load_n(bits, __ATOMIC_RELAXED);
   for (;;) {
