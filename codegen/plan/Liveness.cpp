@@ -82,6 +82,11 @@ void forEachRead(const Instruction &instruction, llvm::function_ref<void(ValueId
                    for (ValueId value : i.buffers)
                      visit(value);
                  },
+                 [&](const plan::DeviceLaunch &i) {
+                   for (ValueId value : i.buffers)
+                     visit(value);
+                 },
+                 [&](const plan::Transfer &i) { visit(i.source); },
                  [&](const plan::Library &i) {
                    for (ValueId value : i.inputs)
                      visit(value);
@@ -104,6 +109,7 @@ void forEachWrite(const Instruction &instruction, llvm::function_ref<void(ValueI
                  [&](const plan::Allocate &i) { visit(i.result); },
                  [&](const plan::View &i) { visit(i.result); },
                  [&](const plan::MakeTensor &i) { visit(i.result); },
+                 [&](const plan::Transfer &i) { visit(i.result); },
                  [&](const plan::Library &i) {
                    for (const plan::Library::Result &result : i.results)
                      visit(result.value);

@@ -14,9 +14,11 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
-// Kernels may read up to a vector beyond the last element, never write there.
-constexpr int64_t kAlignment = 64;
-constexpr int64_t kSlack = 64;
+/// How values lie in slots. Kernels of the host may read up to a vector beyond the last element, never write there.
+struct SlotLayout {
+  int64_t alignment, slack;
+};
+constexpr SlotLayout layoutOf(Space space) { return space == Space::kDevice ? SlotLayout{256, 0} : SlotLayout{64, 64}; }
 
 /// Values that may share memory, with the union of their intervals.
 class Classes {
@@ -217,16 +219,26 @@ private:
   std::vector<char> noRelease;
 };
 
-/// The first launch that uses each value, with its position (numbered as in computeIntervals).
+/// The buffers of an instruction that launches a kernel, else null.
+const std::vector<ValueId> *launchBuffers(const Instruction &instruction) {
+  if (const auto *launch = std::get_if<plan::Launch>(&instruction))
+    return &launch->buffers;
+  if (const auto *launch = std::get_if<plan::DeviceLaunch>(&instruction))
+    return &launch->buffers;
+  return nullptr;
+}
+
+/// The first launch that uses each value (its buffers, which stand for it), with its position (numbered as in
+/// computeIntervals).
 struct FirstLaunch {
-  const plan::Launch *launch = nullptr;
+  const std::vector<ValueId> *buffers = nullptr;
   int32_t position = -1;
 };
 void findLaunches(const Block &block, int32_t &position, DenseMap<ValueId, FirstLaunch> &launches) {
   for (const Instruction &instruction : block.instructions) {
-    if (const auto *launch = std::get_if<plan::Launch>(&instruction))
-      for (ValueId value : launch->buffers)
-        launches.try_emplace(value, FirstLaunch{launch, position});
+    if (const std::vector<ValueId> *buffers = launchBuffers(instruction))
+      for (ValueId value : *buffers)
+        launches.try_emplace(value, FirstLaunch{buffers, position});
     ++position;
     if (const std::vector<Block> *nested = nestedBlocks(instruction)) {
       for (const Block &inner : *nested)
@@ -243,7 +255,7 @@ AffineExpr bytesOfRoot(ArrayRef<ValueInfo> values, ValueId value) {
   return values[value].whole ? values[value].bytes : AffineExpr();
 }
 
-using Launches = llvm::SmallPtrSet<const plan::Launch *, 4>;
+using Launches = llvm::SmallPtrSet<const std::vector<ValueId> *, 4>;
 
 /// `needless` gets the launches that have nothing left to do.
 void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
@@ -255,12 +267,12 @@ void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
     AffineExpr bytes = request.values[candidate.result].bytes;
     Instruction *instruction = allocations.lookup(candidate.result);
     FirstLaunch first = launches.lookup(candidate.result);
-    if (!instruction || !first.launch || classes.find(candidate.result) == classes.find(candidate.source) ||
+    if (!instruction || !first.buffers || classes.find(candidate.result) == classes.find(candidate.source) ||
         classes.getInterval(candidate.source).end != first.position)
       continue;
     // Another operand over the same memory may be read at other indices.
     auto sharesMemory = [&](ValueId value) { return classes.find(value) == classes.find(candidate.source); };
-    if (llvm::count_if(first.launch->buffers, sharesMemory) != 1)
+    if (llvm::count_if(*first.buffers, sharesMemory) != 1)
       continue;
     // An input is the caller's, who may give it away.
     if (llvm::is_contained(plan.inputs, candidate.source))
@@ -273,7 +285,7 @@ void reuseInPlace(Plan &plan, const MemoryRequest &request, Classes &classes,
     allocations.erase(candidate.result);
     *instruction = view;
     if (candidate.onlyCopies)
-      needless.insert(first.launch);
+      needless.insert(first.buffers);
   }
 }
 
@@ -283,40 +295,26 @@ void eraseLaunches(Block &block, const Launches &needless) {
     if (std::vector<Block> *nested = nestedBlocks(instruction))
       for (Block &inner : *nested)
         eraseLaunches(inner, needless);
-    if (const auto *launch = std::get_if<plan::Launch>(&instruction); !launch || !needless.contains(launch))
+    if (const std::vector<ValueId> *buffers = launchBuffers(instruction); !buffers || !needless.contains(buffers))
       kept.push_back(std::move(instruction));
   }
   block.instructions = std::move(kept);
 }
 
-} // namespace
-
-void assignMemory(Plan &plan, const MemoryRequest &request) {
-  ArrayRef<ValueInfo> values = request.values;
-  Classes classes(values, computeIntervals(plan));
-
-  DenseMap<ValueId, Instruction *> allocations;
-  forEachInstruction(plan.body, [&](Instruction &instruction) {
-    if (auto *allocate = std::get_if<plan::Allocate>(&instruction)) {
-      allocations[allocate->result] = &instruction;
-    }
-  });
-
-  Launches needless;
-  if (request.options.inPlace)
-    reuseInPlace(plan, request, classes, allocations, needless);
-
+/// Gives the allocations in one space their slots.
+void assignSlots(Plan &plan, const MemoryRequest &request, Space space, Classes &classes) {
+  SlotLayout layout = layoutOf(space);
   std::vector<Request> fixed, dynamic;
   forEachInstruction(plan.body, [&](Instruction &instruction) {
     auto *allocate = std::get_if<plan::Allocate>(&instruction);
-    if (!allocate)
+    if (!allocate || allocate->space != space)
       return;
     ValueId value = allocate->result;
-    if (!values[value].bytes || classes.isEscaping(value))
+    if (!request.values[value].bytes || classes.isEscaping(value))
       return;
-    Request entry{allocate, 0, values[value].bytes, classes.getInterval(value)};
+    Request entry{allocate, 0, request.values[value].bytes, classes.getInterval(value)};
     if (std::optional<int64_t> bytes = ir::getConstant(entry.expr)) {
-      entry.bytes = llvm::alignTo(*bytes + kSlack, kAlignment);
+      entry.bytes = llvm::alignTo(*bytes + layout.slack, layout.alignment);
       fixed.push_back(entry);
     } else {
       dynamic.push_back(entry);
@@ -339,7 +337,28 @@ void assignMemory(Plan &plan, const MemoryRequest &request) {
   std::vector<DynamicSlot> slots;
   placeDynamic(dynamic, slots, static_cast<int32_t>(plan.slot_bytes.size()), request.symbols, request.options.reuse);
   for (DynamicSlot &slot : slots)
-    plan.slot_bytes.push_back(request.emitAtStart(ir::simplifyExtent(slot.bytes + kSlack)));
+    plan.slot_bytes.push_back(request.emitAtStart(ir::simplifyExtent(slot.bytes + layout.slack)));
+}
+
+} // namespace
+
+void assignMemory(Plan &plan, const MemoryRequest &request) {
+  ArrayRef<ValueInfo> values = request.values;
+  Classes classes(values, computeIntervals(plan));
+
+  DenseMap<ValueId, Instruction *> allocations;
+  forEachInstruction(plan.body, [&](Instruction &instruction) {
+    if (auto *allocate = std::get_if<plan::Allocate>(&instruction)) {
+      allocations[allocate->result] = &instruction;
+    }
+  });
+
+  Launches needless;
+  if (request.options.inPlace)
+    reuseInPlace(plan, request, classes, allocations, needless);
+
+  for (Space space : {Space::kHost, Space::kDevice})
+    assignSlots(plan, request, space, classes);
 
   if (!needless.empty())
     eraseLaunches(plan.body, needless);

@@ -28,6 +28,8 @@ struct ValueInfo {
   bool whole = false;
   /// Read by an If or Loop outside of its instructions: not to be released.
   bool keep = false;
+  /// A view whose elements are not in row-major order: kernels of a device cannot read it.
+  bool strided = false;
 };
 
 /// `result` (an Allocate) may take over the memory of `source` if the launch between them is the last use of it.
@@ -52,8 +54,8 @@ struct MemoryRequest {
   MemoryOptions options;
 };
 
-/// Sets slot and offset of the plan's Allocate instructions and slot_bytes, turns allocations into views of the memory
-/// they overwrite, and releases heap values after their last use.
+/// Sets slot and offset of the plan's Allocate instructions and slot_bytes (a slot holds values of one space), turns
+/// allocations into views of the memory they overwrite, and releases heap values after their last use.
 void assignMemory(Plan &plan, const MemoryRequest &request);
 
 /// For tests: the first pair of values that share bytes while both are live, as text; empty when there is none. `sizes`

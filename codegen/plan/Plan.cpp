@@ -2,6 +2,7 @@
 #include "codegen/plan/Plan.h"
 
 #include "codegen/plan/Cost.h"
+#include "codegen/plan/Placement.h"
 #include "codegen/plan/PlanBuilder.h"
 #include "ir/ElementTypes.h"
 #include "mlir/IR/Location.h"
@@ -233,7 +234,6 @@ LogicalResult PlanBuilder::buildReturn(func::ReturnOp op, Instructions &out) {
       continue;
     }
     taken.insert(*id);
-    result.values[*id].escapes = true;
     result.plan.outputs.push_back(*id);
   }
   return success();
@@ -264,6 +264,9 @@ FailureOr<PlanResult> PlanBuilder::build() {
 
   plan.num_values = static_cast<int32_t>(result.values.size());
   plan.body.instructions = std::move(body);
+  result.spaces = placeValues(plan, result.values, inPlace);
+  for (ValueId output : plan.outputs)
+    result.values[output].escapes = true;
   MemoryRequest request;
   request.values = result.values;
   request.inPlace = inPlace;

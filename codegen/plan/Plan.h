@@ -23,6 +23,14 @@ struct PlanOptions {
   MemoryOptions memory;
 };
 
+/// One launch on a device, for people. Extents are expressions over symbols.
+struct LaunchRecord {
+  std::string symbol;
+  std::string grid;   ///< "12", "s0 ceildiv 128 x 4"
+  std::string block;  ///< "256", "32 x 8"
+  std::string shared; ///< bytes of dynamic shared memory; empty: none
+};
+
 /// One executed kernel or library call, for `tcc explain` and profiles. In the order of the plan.
 struct ExplainRecord {
   std::string name;                 ///< as the profile shows it
@@ -33,6 +41,7 @@ struct ExplainRecord {
   double flops = 0;
   double bytes = 0;
   std::string flopsText, bytesText; ///< for other extents: as Cost has them
+  std::vector<LaunchRecord> deviceLaunches = {};
   bool isLibrary() const { return schedule.empty(); }
 };
 
@@ -47,6 +56,7 @@ struct PlanResult {
   std::vector<ExplainRecord> explain;
   /// What the builder knew about each value, for the checks of tests.
   std::vector<ValueInfo> values;
+  std::vector<Space> spaces; ///< where each value is
 };
 
 /// Builds the plan of a function. Inputs are its arguments, outputs the operands of its return; symbols that occur in

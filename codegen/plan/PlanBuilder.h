@@ -48,6 +48,16 @@ private:
   mlir::LogicalResult buildLibrary(mlir::Operation *op, Instructions &out);
   mlir::LogicalResult buildExtents(ir::ExtentsOp op, Instructions &out);
   mlir::LogicalResult buildKernel(ir::KernelOp op, Instructions &out);
+  /// What launches on the host and on a device have in common.
+  struct LaunchOperands {
+    int32_t function = 0;
+    std::vector<ValueId> buffers;
+    std::vector<Operand> scalars;
+  };
+  mlir::FailureOr<LaunchOperands> emitLaunch(ir::KernelOp op, const LaunchSpec &spec, llvm::ArrayRef<ValueId> buffers,
+                                             Instructions &out);
+  mlir::FailureOr<plan::DeviceLaunch> emitDeviceLaunch(ir::KernelOp op, const DeviceLaunch &spec,
+                                                       LaunchOperands operands, Instructions &out);
   mlir::LogicalResult buildIf(ir::IfOp op, Instructions &out);
   mlir::LogicalResult buildLoop(ir::LoopOp op, Instructions &out);
   mlir::LogicalResult buildReturn(mlir::func::ReturnOp op, Instructions &out);

@@ -35,6 +35,34 @@ void logSchedule(const std::string &kernel, const KernelCode &code) {
   tcc::Log("schedule", text);
 }
 
+std::string text(AffineExpr expr) {
+  std::string text;
+  llvm::raw_string_ostream(text) << expr;
+  return text;
+}
+
+/// "12 x 4": without the ones at the end.
+template <typename T, typename Text> std::string extentsText(const std::array<T, 3> &extents, Text text) {
+  std::string result;
+  for (const T &extent : llvm::reverse(extents)) {
+    std::string one = text(extent);
+    if (!result.empty() || one != "1")
+      result = result.empty() ? one : one + " x " + result;
+  }
+  return result.empty() ? "1" : result;
+}
+
+LaunchRecord describe(const LaunchSpec &spec) {
+  const DeviceLaunch &device = *spec.device;
+  LaunchRecord record;
+  record.symbol = spec.function;
+  record.grid = extentsText(device.grid, [](AffineExpr extent) { return extent ? text(extent) : "1"; });
+  record.block = extentsText(device.block, [](int extent) { return std::to_string(extent); });
+  if (device.sharedBytes && ir::getConstant(device.sharedBytes) != 0)
+    record.shared = text(device.sharedBytes);
+  return record;
+}
+
 } // namespace
 
 LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
@@ -106,43 +134,79 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
                          llvm::any_of(code->copies, [&](auto &copy) { return copy.second == to; })});
 
   std::string name = kernelName(op);
+  std::vector<LaunchRecord> deviceLaunches;
   for (auto [position, spec] : llvm::enumerate(code->launches)) {
-    plan::Launch launch;
-    launch.copies =
+    bool copies =
         llvm::any_of(code->copies, [at = position](auto &copy) { return copy.first == static_cast<int32_t>(at); });
-    auto [function, added] = functions.try_emplace(spec.function, static_cast<int32_t>(result.plan.functions.size()));
-    if (added)
-      result.plan.functions.push_back(spec.function);
-    launch.function = function->second;
-    for (int32_t position : spec.buffers) {
-      if (position < 0 || position >= static_cast<int32_t>(buffers.size()) || buffers[position] == kNoValue)
-        return op->emitError("the launch of ")
-               << spec.function << " names buffer " << position << ", which it does not have";
-      launch.buffers.push_back(buffers[position]);
-    }
-    for (unsigned symbol : spec.symbols) {
-      FailureOr<Operand> scalar = emit(getAffineSymbolExpr(symbol, context), op, out);
-      if (failed(scalar))
+    FailureOr<LaunchOperands> operands = emitLaunch(op, spec, buffers, out);
+    if (failed(operands))
+      return failure();
+    if (spec.device) {
+      FailureOr<plan::DeviceLaunch> launch = emitDeviceLaunch(op, *spec.device, std::move(*operands), out);
+      if (failed(launch))
         return failure();
-      launch.scalars.push_back(*scalar);
+      launch->name = name;
+      launch->copies = copies;
+      out.push_back(std::move(*launch));
+      deviceLaunches.push_back(describe(spec));
+      continue;
     }
-    if (spec.device)
-      return op->emitError("has a launch of a device: ") << spec.function << ", for which plans have no instruction";
     FailureOr<Operand> items = emit(spec.items, op, out);
     FailureOr<Operand> scratch =
         spec.scratchBytes ? emit(spec.scratchBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));
     if (failed(items) || failed(scratch))
       return failure();
-    launch.items = *items;
-    launch.grain = spec.grain;
-    launch.scratch_bytes = *scratch;
-    launch.name = name;
-    out.push_back(std::move(launch));
+    out.push_back(plan::Launch{operands->function, std::move(operands->buffers), std::move(operands->scalars), *items,
+                               spec.grain, *scratch, name, copies});
   }
   record(op, name, code->schedule, static_cast<int>(code->launches.size()));
+  result.explain.back().deviceLaunches = std::move(deviceLaunches);
 
   bindResults(op, out);
   return success();
+}
+
+FailureOr<PlanBuilder::LaunchOperands> PlanBuilder::emitLaunch(ir::KernelOp op, const LaunchSpec &spec,
+                                                               ArrayRef<ValueId> buffers, Instructions &out) {
+  LaunchOperands operands;
+  auto [function, added] = functions.try_emplace(spec.function, static_cast<int32_t>(result.plan.functions.size()));
+  if (added)
+    result.plan.functions.push_back(spec.function);
+  operands.function = function->second;
+  for (int32_t position : spec.buffers) {
+    if (position < 0 || position >= static_cast<int32_t>(buffers.size()) || buffers[position] == kNoValue)
+      return op->emitError("the launch of ")
+             << spec.function << " names buffer " << position << ", which it does not have";
+    operands.buffers.push_back(buffers[position]);
+  }
+  for (unsigned symbol : spec.symbols) {
+    FailureOr<Operand> scalar = emit(getAffineSymbolExpr(symbol, context), op, out);
+    if (failed(scalar))
+      return failure();
+    operands.scalars.push_back(*scalar);
+  }
+  return operands;
+}
+
+FailureOr<plan::DeviceLaunch> PlanBuilder::emitDeviceLaunch(ir::KernelOp op, const DeviceLaunch &spec,
+                                                            LaunchOperands operands, Instructions &out) {
+  plan::DeviceLaunch launch;
+  launch.function = operands.function;
+  launch.buffers = std::move(operands.buffers);
+  launch.scalars = std::move(operands.scalars);
+  for (auto [axis, extent] : llvm::enumerate(spec.grid)) {
+    FailureOr<Operand> blocks = extent ? emit(extent, op, out) : FailureOr<Operand>(Operand::Imm(1));
+    if (failed(blocks))
+      return failure();
+    launch.grid[axis] = *blocks;
+    launch.block[axis] = spec.block[axis];
+  }
+  FailureOr<Operand> shared = spec.sharedBytes ? emit(spec.sharedBytes, op, out) : FailureOr<Operand>(Operand::Imm(0));
+  if (failed(shared))
+    return failure();
+  launch.shared_bytes = *shared;
+  launch.reports_errors = spec.reportsErrors;
+  return launch;
 }
 
 } // namespace tcc::codegen

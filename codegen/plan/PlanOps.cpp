@@ -74,8 +74,12 @@ LogicalResult PlanBuilder::emitView(Operation *op, ValueId source, const ir::Exp
   if (failed(start))
     return failure();
   view.offset = *start;
+  ir::Exprs dense = rowMajorLayout(type).strides;
   view.result = define(op->getResult(0), std::move(layout));
   ValueInfo &info = result.values[view.result];
+  // (The stride along an axis of one element is never taken.)
+  for (auto [extent, stride, wanted] : llvm::zip(ir::getExtents(type), strides, dense))
+    info.strided |= stride != wanted && ir::getConstant(extent) != 1;
   info.aliases.push_back(source);
   info.whole = rowMajor && result.values[source].whole;
   out.push_back(std::move(view));
