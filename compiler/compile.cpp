@@ -34,6 +34,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/cpu_features.h"
 #include "runtime/logs.h"
 #include "runtime/package.h"
 #include "runtime/plan_json.h"
@@ -86,6 +87,8 @@ class Compilation {
     const absl::Status status = RunSteps();
     // (Each phase is noted when it ends: the import is over.)
     if (status.ok() || !request_.allow_fallback || reply_.phase_ms.size() <= 2) return status;
+    // (Who asks for a GPU does not want a model that runs on the host alone.)
+    if (target_.code.kind != "cpu") return status;
     // What cannot be written would not be written then either.
     if (reply_.phase_ms.back().first == PhaseName(Phase::kPackage)) return status;
     // Slow and right is better than nothing: everything as library kernels.
@@ -256,23 +259,18 @@ class Compilation {
   }
 
   absl::Status MakeTarget() {
-    codegen::BackendOptions backend;
+    compiler::TargetHooks hooks;
     const bool logs_code = LogEnabled("output_code");
-    backend.emitScheduled = logs_code || Emits("scheduled");
-    backend.emitLlvm = logs_code || Emits("llvm");
-    backend.emitAssembly = logs_code || Emits("asm");
+    hooks.wants = [this, logs_code](const char* name) { return logs_code || Emits(name); };
     code_texts_.clear();
-    if (progress_) backend.progress = [this](int done, int total) { progress_(Phase::kCodegen, done, total); };
-    backend.emit = [this](codegen::CodeText kind, llvm::StringRef name, llvm::StringRef text) {
-      const char* entry = kind == codegen::CodeText::Scheduled ? "scheduled"
-                          : kind == codegen::CodeText::Llvm    ? "llvm"
-                                                               : "asm";
-      const char* comment = kind == codegen::CodeText::Scheduled ? "// "
-                            : kind == codegen::CodeText::Llvm    ? "; "
-                                                                 : "# ";
+    if (progress_) hooks.progress = [this](int done, int total) { progress_(Phase::kCodegen, done, total); };
+    hooks.emit = [this](const char* entry, llvm::StringRef name, llvm::StringRef text) {
+      const std::string_view kind = entry;
+      const char* comment = kind == "llvm" ? "; " : kind == "asm" ? "# " : "// ";
       absl::StrAppend(&code_texts_[entry], comment, name.str(), "\n", text.str(), "\n");
     };
-    TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, std::move(backend), context_.get()));
+    hooks.kernelCache = request_.kernel_cache;
+    TCC_ASSIGN_OR_RETURN(target_, compiler::MakeTarget(request_.options, hooks, context_.get()));
     pipeline_options_.target = without_target_ ? nullptr : target_.target.get();
     if (request_.options.precision == Precision::kBF16) pipeline_options_.precision = "bf16";
     if (request_.options.precision == Precision::kF16) pipeline_options_.precision = "f16";
@@ -295,7 +293,8 @@ class Compilation {
   }
 
   bool Autotunes() const {
-    return pipeline_options_.target != nullptr &&
+    // (Measured on this machine's CPU: what is generated for GPUs is left to the heuristics.)
+    return pipeline_options_.target != nullptr && target_.code.kind == "cpu" &&
            (request_.options.mode == Mode::kMaxAutotune || request_.options.mode == Mode::kMaxAutotuneNoCudagraphs);
   }
 
@@ -340,6 +339,9 @@ class Compilation {
     for (const codegen::ExplainRecord& record : result_.explain) {
       reply_.kernels.push_back({record.name, record.sources, record.schedule, record.launches, record.flops,
                                 record.bytes, record.flopsText, record.bytesText});
+      for (const codegen::LaunchRecord& launch : record.deviceLaunches) {
+        reply_.kernels.back().device_launches.push_back({launch.symbol, launch.grid, launch.block, launch.shared});
+      }
     }
     if (Emits("plan")) reply_.emitted["plan"] = PlanToJson(result_.plan);
     for (auto& [name, text] : code_texts_) {
@@ -364,8 +366,12 @@ class Compilation {
     specialisation.target = target_.code;
     // Library kernels run anywhere.
     if (result_.codeObject.empty()) specialisation.target.features.clear();
+    if (result_.images.empty() && specialisation.target.kind != "cpu") {
+      specialisation.target = {"cpu", std::string(HostArch()), request_.options.target, {}};
+    }
     specialisation.plan = result_.plan;
     specialisation.code = result_.codeObject;
+    specialisation.images = result_.images;
     std::vector<std::string> encoded(result_.constants.size());
     for (size_t i = 0; i < result_.constants.size(); ++i) {
       Tensor& tensor = result_.constants[i];
@@ -381,6 +387,7 @@ class Compilation {
     specialisation.constants_bytes = result_.constantBytes;
     specialisation.info["kernels"] =
         KernelsToJson(reply_.kernels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!reply_.resources.empty()) specialisation.info["resources"] = ResourcesToJson(reply_.resources).dump();
     if (!reply_.warnings.empty()) specialisation.info["warnings"] = absl::StrJoin(reply_.warnings, "\n");
     if (!reply_.narrowed.empty()) specialisation.info["narrowed"] = reply_.narrowed;
     for (const auto& [name, text] : reply_.emitted) builder.dumps[name] = text;

@@ -24,10 +24,11 @@ namespace {
 
 std::string Megabytes(double bytes) { return absl::StrFormat("%.2f MB", bytes / 1e6); }
 
-// The launches of a block and of those in it: function and kernel.
-void ForEachLaunch(const Block& block, const std::function<void(const plan::Launch&)>& visit) {
+// The launches of a block and of those in it, on the host or a device: function and kernel.
+void ForEachLaunch(const Block& block, const std::function<void(int32_t function, const std::string& name)>& visit) {
   for (const Instruction& instruction : block.instructions) {
-    if (const auto* launch = std::get_if<plan::Launch>(&instruction)) visit(*launch);
+    if (const auto* launch = std::get_if<plan::Launch>(&instruction)) visit(launch->function, launch->name);
+    if (const auto* launch = std::get_if<plan::DeviceLaunch>(&instruction)) visit(launch->function, launch->name);
     if (const std::vector<Block>* nested = codegen::nestedBlocks(instruction)) {
       for (const Block& inner : *nested) ForEachLaunch(inner, visit);
     }
@@ -106,8 +107,8 @@ void LogCode(const std::string& model, const std::map<std::string, std::string>&
     absl::StrAppend(&text, "\n  ", written.ok() ? path : std::string(written.message()));
   }
   std::set<std::string> lines;
-  ForEachLaunch(built.plan.body, [&](const plan::Launch& launch) {
-    lines.insert(absl::StrCat(built.plan.functions[static_cast<size_t>(launch.function)], " is ", launch.name));
+  ForEachLaunch(built.plan.body, [&](int32_t function, const std::string& name) {
+    lines.insert(absl::StrCat(built.plan.functions[static_cast<size_t>(function)], " is ", name));
   });
   for (const std::string& line : lines) absl::StrAppend(&text, "\n  ", line);
   Log("output_code", text);

@@ -146,19 +146,37 @@ std::string_view NumericsName(Numerics numerics) { return Name(kNumerics, numeri
 absl::StatusOr<TargetSpec> ParseTarget(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view kind = text.substr(0, colon);
+  const std::string_view name = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  if (colon != std::string_view::npos && name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("target '", View(text), "' ends after the colon"));
+  }
   TargetSpec target;
-  if (colon != std::string_view::npos) target.name = text.substr(colon + 1);
-  const bool empty_name = colon != std::string_view::npos && target.name.empty();
   if (kind == "cpu") {
     target.kind = TargetSpec::Kind::kCpu;
+    target.name = name;
   } else if (kind == "cuda") {
     target.kind = TargetSpec::Kind::kCuda;
-  } else if (kind == "cuda-sim" && target.name.empty()) {
+    if (!name.empty()) {
+      for (const absl::string_view arch : absl::StrSplit(View(name), ',')) {
+        if (std::find(std::begin(kCudaArchs), std::end(kCudaArchs), std::string_view(arch.data(), arch.size())) ==
+            std::end(kCudaArchs)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("target '", View(text), "': unknown architecture '", arch, "'; there are ",
+                           absl::StrJoin(kCudaArchs, ", ",
+                                         [](std::string* out, std::string_view a) { absl::StrAppend(out, View(a)); })));
+        }
+        if (std::find(target.archs.begin(), target.archs.end(), arch) == target.archs.end()) {
+          target.archs.emplace_back(arch);
+        }
+      }
+    }
+  } else if (kind == "cuda-sim" && name.empty()) {
     target.kind = TargetSpec::Kind::kCudaSim;
   } else {
-    return absl::InvalidArgumentError(absl::StrCat("unknown target '", View(text), "'; there are cpu, cpu:NAME"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown target '", View(text),
+                                                   "'; there are cpu, cpu:NAME, cuda, cuda:sm_NN (several with "
+                                                   "commas between them), cuda-sim"));
   }
-  if (empty_name) return absl::InvalidArgumentError(absl::StrCat("target '", View(text), "' ends after the colon"));
   return target;
 }
 
@@ -308,11 +326,7 @@ std::string OptionsKey(const Options& options) {
 }
 
 absl::Status ValidateOptions(const Options& options) {
-  TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(options.target));
-  if (target.kind != TargetSpec::Kind::kCpu) {
-    return absl::UnimplementedError(
-        absl::StrCat("target '", options.target, "' is not built into this tcc; there are cpu, cpu:NAME"));
-  }
+  TCC_RETURN_IF_ERROR(ParseTarget(options.target).status());
   if (options.recompile_limit < 1) return absl::InvalidArgumentError("recompile_limit must be at least 1");
   if (!(options.compile_timeout_seconds >= 0)) {
     return absl::InvalidArgumentError("compile_timeout_seconds must be 0 (no limit) or more");

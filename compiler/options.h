@@ -22,13 +22,19 @@ std::string_view PrecisionName(Precision precision);
 absl::StatusOr<Numerics> ParseNumerics(std::string_view text);
 std::string_view NumericsName(Numerics numerics);
 
-// "cpu:x86-64-v3" -> {"cpu", "x86-64-v3"}.
+// "cpu:x86-64-v3" -> {kCpu, "x86-64-v3", {}}, "cuda:sm_80,sm_90a" -> {kCuda, "", {"sm_80", "sm_90a"}}.
 struct TargetSpec {
   enum class Kind { kCpu, kCuda, kCudaSim };
   Kind kind = Kind::kCpu;
-  std::string name;  // empty: this machine's
+  std::string name;                // kCpu: an LLVM CPU name; empty: this machine's
+  std::vector<std::string> archs;  // kCuda: of kCudaArchs, without repeats; empty: that of the device there is
 };
+// InvalidArgument for what is no target, with what there is.
 absl::StatusOr<TargetSpec> ParseTarget(std::string_view text);
+// GPU architectures that code is generated for.
+inline constexpr std::string_view kCudaArchs[] = {"sm_80",  "sm_86",   "sm_87",  "sm_89",   "sm_90",  "sm_90a",
+                                                  "sm_100", "sm_100a", "sm_103", "sm_103a", "sm_110", "sm_110a",
+                                                  "sm_120", "sm_120a", "sm_121", "sm_121a"};
 
 // An input as the user describes it: `f32[1,3,224,224]`, `[batch:1..64,3,h,w]`, `f32[n%8,?,_]`. An extent is
 //   a number     static

@@ -43,13 +43,22 @@ absl::StatusOr<Phase> ParsePhase(std::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("unknown phase '", std::string(name), "'; there are ", known));
 }
 
-absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name) {
+absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name, const TargetSpec& target) {
   std::string known;
+  const bool cpu = target.kind == TargetSpec::Kind::kCpu;
+  bool of_another_target = false;
   for (const EmitKind& kind : kEmitKinds) {
+    if (!(cpu ? kind.cpu : kind.cuda)) {
+      of_another_target |= kind.name == name;
+      continue;
+    }
     if (kind.name == name) return kind;
     absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kind.name));
   }
-  if (name == "cuda") return absl::InvalidArgumentError("--emit: there is no 'cuda' text for a CPU target");
+  if (of_another_target) {
+    return absl::InvalidArgumentError(absl::StrCat("--emit: there is no '", std::string(name), "' text for a ",
+                                                   cpu ? "CPU" : "CUDA", " target; there are ", known));
+  }
   return absl::InvalidArgumentError(absl::StrCat("--emit: unknown '", std::string(name), "'; there are ", known));
 }
 
@@ -93,6 +102,7 @@ Json RequestToJson(const CompileRequest& request) {
           {"constants", request.constants},
           {"package", request.package},
           {"constant_store", request.constant_store},
+          {"kernel_cache", request.kernel_cache},
           {"tuning_store", request.tuning_store},
           {"to_phase", PhaseName(request.to_phase)},
           {"allow_fallback", request.allow_fallback},
@@ -113,6 +123,7 @@ absl::StatusOr<CompileRequest> RequestFromJson(const Json& json) {
     request.constants = json.at("constants").get<std::map<std::string, std::string>>();
     request.package = json.at("package").get<std::string>();
     request.constant_store = json.at("constant_store").get<std::string>();
+    request.kernel_cache = json.at("kernel_cache").get<std::string>();
     request.tuning_store = json.at("tuning_store").get<std::string>();
     TCC_ASSIGN_OR_RETURN(request.to_phase, ParsePhase(json.at("to_phase").get<std::string>()));
     request.allow_fallback = json.at("allow_fallback").get<bool>();
@@ -181,6 +192,12 @@ Json KernelsToJson(const std::vector<KernelRecord>& kernels) {
                     {"bytes", kernel.bytes},
                     {"flops_text", kernel.flops_text},
                     {"bytes_text", kernel.bytes_text}});
+    if (kernel.device_launches.empty()) continue;
+    Json& launches = json.back()["device_launches"] = Json::array();
+    for (const LaunchRecord& launch : kernel.device_launches) {
+      launches.push_back({{"kernel", launch.symbol}, {"grid", launch.grid}, {"block", launch.block}});
+      if (!launch.shared.empty()) launches.back()["shared"] = launch.shared;
+    }
   }
   return json;
 }
@@ -198,8 +215,37 @@ absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const Json& json) {
       kernel.bytes = item.at("bytes").get<double>();
       kernel.flops_text = item.value("flops_text", "");
       kernel.bytes_text = item.value("bytes_text", "");
+      for (const Json& launch : item.value("device_launches", Json::array())) {
+        kernel.device_launches.push_back({launch.at("kernel").get<std::string>(), launch.at("grid").get<std::string>(),
+                                          launch.at("block").get<std::string>(), launch.value("shared", "")});
+      }
     }
     return kernels;
+  });
+}
+
+Json ResourcesToJson(const std::vector<ResourceRecord>& resources) {
+  Json json = Json::array();
+  for (const ResourceRecord& record : resources) {
+    json.push_back({{"kernel", record.symbol},
+                    {"arch", record.arch},
+                    {"registers", record.registers},
+                    {"spill_bytes", record.spill_bytes},
+                    {"shared_bytes", record.shared_bytes},
+                    {"occupancy", record.occupancy}});
+  }
+  return json;
+}
+
+absl::StatusOr<std::vector<ResourceRecord>> ResourcesFromJson(const Json& json) {
+  return Guarded("resources", [&]() -> absl::StatusOr<std::vector<ResourceRecord>> {
+    std::vector<ResourceRecord> resources;
+    for (const Json& item : json) {
+      resources.push_back({item.at("kernel").get<std::string>(), item.at("arch").get<std::string>(),
+                           item.at("registers").get<int>(), item.at("spill_bytes").get<int64_t>(),
+                           item.at("shared_bytes").get<int64_t>(), item.at("occupancy").get<double>()});
+    }
+    return resources;
   });
 }
 
@@ -231,6 +277,7 @@ Json ReplyToJson(const CompileReply& reply) {
                {"warnings", reply.warnings},
                {"tuning", TuningToJson(reply.tuning)},
                {"narrowed", reply.narrowed},
+               {"resources", ResourcesToJson(reply.resources)},
                {"peak_rss_bytes", reply.peak_rss_bytes}};
   if (reply.verification) {
     json["verification"] = {{"agrees", reply.verification->agrees},
@@ -247,6 +294,7 @@ absl::StatusOr<CompileReply> ReplyFromJson(const Json& json) {
     reply.phase_ms = json.at("phase_ms").get<std::vector<std::pair<std::string, double>>>();
     TCC_ASSIGN_OR_RETURN(reply.signature, ReadSignature(json.at("signature")));
     TCC_ASSIGN_OR_RETURN(reply.kernels, KernelsFromJson(json.at("kernels")));
+    TCC_ASSIGN_OR_RETURN(reply.resources, ResourcesFromJson(json.at("resources")));
     reply.emitted = json.at("emitted").get<std::map<std::string, std::string>>();
     reply.warnings = json.at("warnings").get<std::vector<std::string>>();
     reply.narrowed = json.at("narrowed").get<std::string>();

@@ -38,14 +38,20 @@ struct EmitKind {
   std::string_view name;
   Phase phase;  // that makes it
   std::string_view suffix;
+  bool cpu = true, cuda = true;  // targets it is made for; cuda-sim is as cuda
 };
 inline constexpr EmitKind kEmitKinds[] = {
-    {"import", Phase::kImport, ".mlir"},     {"tcc", Phase::kSimplify, ".mlir"}, {"kernels", Phase::kFuse, ".mlir"},
-    {"scheduled", Phase::kCodegen, ".mlir"}, {"llvm", Phase::kCodegen, ".ll"},   {"asm", Phase::kCodegen, ".s"},
+    {"import", Phase::kImport, ".mlir"},
+    {"tcc", Phase::kSimplify, ".mlir"},
+    {"kernels", Phase::kFuse, ".mlir"},
+    {"scheduled", Phase::kCodegen, ".mlir"},
+    {"llvm", Phase::kCodegen, ".ll", true, false},
+    {"asm", Phase::kCodegen, ".s", true, false},
+    {"cuda", Phase::kCodegen, ".cu", false, true},
     {"plan", Phase::kCodegen, ".json"},
 };
-// InvalidArgument with the names there are.
-absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name);
+// InvalidArgument with the names there are, for the target.
+absl::StatusOr<EmitKind> ParseEmitKind(std::string_view name, const TargetSpec& target);
 
 // What a verification takes for equal: by default what rounding may come to.
 struct VerifyTolerance {
@@ -68,6 +74,8 @@ struct CompileRequest {
   // Where the package goes (empty: none is written), and large constants.
   std::string package;
   std::string constant_store;
+  // The folder of the cache in which kernels for GPUs are kept one by one (empty: nowhere).
+  std::string kernel_cache;
   // Where measured schedules are kept (empty: nowhere).
   std::string tuning_store;
   Phase to_phase = Phase::kPackage;
@@ -80,6 +88,23 @@ struct CompileRequest {
   std::vector<std::string> emit;
 };
 
+// One launch on a device. Extents are expressions over symbols, as text.
+struct LaunchRecord {
+  std::string symbol;  // the kernel, as in the package
+  std::string grid;    // blocks: "12", "s0 ceildiv 128 x 4"
+  std::string block;   // threads of one: "256", "32 x 8"
+  std::string shared;  // bytes of dynamic shared memory; empty: none
+};
+
+// What a kernel takes of a GPU, as its assembler says (ptxas).
+struct ResourceRecord {
+  std::string symbol, arch;
+  int registers = 0;         // a thread
+  int64_t spill_bytes = 0;   // a thread, stored and loaded
+  int64_t shared_bytes = 0;  // a block, static
+  double occupancy = 0;      // share of a multiprocessor's threads that can be resident at once; 0: not known
+};
+
 // One kernel or library call of the plan.
 struct KernelRecord {
   std::string name;
@@ -89,6 +114,7 @@ struct KernelRecord {
   double flops = 0;  // estimates, for the smallest extents
   double bytes = 0;
   std::string flops_text = {}, bytes_text = {};  // for others: expressions over symbols (codegen/plan/Cost.h)
+  std::vector<LaunchRecord> device_launches = {};
 };
 
 // What the estimates of `kernels` are in a call: `symbols` are the values of the signature's. Those that only a run
@@ -117,6 +143,7 @@ struct CompileReply {
   std::vector<std::pair<std::string, double>> phase_ms;
   Signature signature;  // with outputs, and with the input values that were specialised on
   std::vector<KernelRecord> kernels;
+  std::vector<ResourceRecord> resources;       // of kernels for GPUs, by symbol and architecture
   std::map<std::string, std::string> emitted;  // name -> text
   std::vector<std::string> warnings;
   // Why extents or values that the request left open are numbers in `signature`; empty where none is.
@@ -136,6 +163,8 @@ absl::StatusOr<CompileReply> ReplyFromJson(const nlohmann::json& json);
 
 nlohmann::json KernelsToJson(const std::vector<KernelRecord>& kernels);
 absl::StatusOr<std::vector<KernelRecord>> KernelsFromJson(const nlohmann::json& json);
+nlohmann::json ResourcesToJson(const std::vector<ResourceRecord>& resources);
+absl::StatusOr<std::vector<ResourceRecord>> ResourcesFromJson(const nlohmann::json& json);
 
 nlohmann::json TuningToJson(TuningSummary tuning);
 

@@ -126,8 +126,9 @@ void Narrow(const Signature& compiled, const CallTypes& types,
 struct Session::Variant {
   Signature signature;
   std::shared_ptr<const Package> package;
-  int index = 0;  // in the package
-  std::unique_ptr<PlanRunner> runner;
+  int index = 0;                       // in the package
+  std::unique_ptr<PlanRunner> runner;  // null: this machine cannot run it
+  absl::Status not_here;               // why
   CompileEvent event;
 };
 
@@ -216,6 +217,7 @@ absl::Status Session::Run(absl::Span<const Tensor> inputs, const RunOptions& opt
     TCC_ASSIGN_OR_RETURN(variant, Add(inputs));
     TCC_RETURN_IF_ERROR(CheckGuards((*variant)->signature, inputs, &symbols));
   }
+  if ((*variant)->runner == nullptr) return (*variant)->not_here;
   return (*variant)->runner->Run(inputs, symbols, options, outputs);
 }
 
@@ -399,11 +401,18 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
   variant->signature = package->signature(index);
   variant->package = package;
   variant->index = index;
-  TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package, index));
-  // A package may be asked to run in another mode than it was compiled in.
-  const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
-                       config_.options.mode == Mode::kMaxAutotune;
-  variant->runner = std::make_unique<PlanRunner>(std::move(plan), records);
+  absl::StatusOr<std::shared_ptr<const PreparedPlan>> plan = Package::Prepare(package, index);
+  if (plan.ok()) {
+    // A package may be asked to run in another mode than it was compiled in.
+    const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
+                         config_.options.mode == Mode::kMaxAutotune;
+    variant->runner = std::make_unique<PlanRunner>(*std::move(plan), records);
+  } else if (package->target(index).kind == "cuda" && !CheckTarget(package->target(index)).ok()) {
+    // Made for a GPU of another machine: that is no error before it is to be run.
+    variant->not_here = plan.status();
+  } else {
+    return plan.status();
+  }
   event->signature = variant->signature;
   const auto option = [&](const char* name) {
     const auto it = package->options().find(name);
@@ -411,10 +420,16 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
   };
   event->mode = option("mode");
   event->precision = option("precision");
+  event->target = option("target");
   if (const auto it = package->info(index).find("kernels"); it != package->info(index).end()) {
     const nlohmann::json json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
     if (absl::StatusOr<std::vector<KernelRecord>> kernels = KernelsFromJson(json); kernels.ok())
       event->kernels = *kernels;
+  }
+  if (const auto it = package->info(index).find("resources"); it != package->info(index).end()) {
+    const nlohmann::json json = nlohmann::json::parse(it->second, nullptr, /*allow_exceptions=*/false);
+    if (absl::StatusOr<std::vector<ResourceRecord>> records = ResourcesFromJson(json); records.ok())
+      event->resources = *records;
   }
   const auto warnings = package->info(index).find("warnings");
   if (!event->reply && warnings != package->info(index).end()) {
@@ -465,6 +480,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Session::GetPackage(
   request.verify_inputs = config_.verify_inputs;
   request.verify_tolerance = config_.verify_tolerance;
   if (config_.options.use_cache) request.tuning_store = cache().tuning_store();
+  if (config_.options.use_cache && cache().readable()) request.kernel_cache = cache().folder();
   auto build = [&](const std::string& package, const std::string& constant_store) -> absl::Status {
     request.package = package;
     request.constant_store = constant_store;

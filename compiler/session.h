@@ -33,10 +33,11 @@ struct CompileEvent {
   std::string reason;  // why a new one was needed
   Signature signature;
   std::vector<KernelRecord> kernels;
-  std::string mode, precision;        // as the package was compiled
-  std::optional<CompileReply> reply;  // where it was compiled now
-  std::vector<std::string> warnings;  // also those of an earlier compile of the same
-  std::string narrowed;               // why extents marked dynamic are numbers; empty where none is
+  std::vector<ResourceRecord> resources;  // of kernels for GPUs
+  std::string mode, precision, target;    // as the package was compiled
+  std::optional<CompileReply> reply;      // where it was compiled now
+  std::vector<std::string> warnings;      // also those of an earlier compile of the same
+  std::string narrowed;                   // why extents marked dynamic are numbers; empty where none is
 };
 
 // Safe to call from many threads.

@@ -48,6 +48,7 @@ class CompileFlags {
   // Whether library kernels may stand in where no code can be generated.
   bool allow_fallback() const { return !no_fallback_; }
   bool marks_dynamic() const { return !dynamic_.empty(); }
+  const std::string& target() const { return target_; }
 
  private:
   std::string mode_ = "default", target_ = "cpu", precision_ = "model", numerics_ = "default";

@@ -69,8 +69,9 @@ struct CompileCommand {
     std::vector<std::string> names;
     if (!emit.empty()) {
       names = absl::StrSplit(emit[0], ',', absl::SkipEmpty());
+      TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(compile.target()));
       for (const std::string& name : names) {
-        TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name));
+        TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name, target));
         if (kind.phase <= config.to_phase) continue;
         return absl::InvalidArgumentError(absl::StrCat("--emit=", name, ": is made by phase ",
                                                        std::string(PhaseName(kind.phase)),
@@ -163,7 +164,8 @@ struct CompileCommand {
     }
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
-    TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name));
+    TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(compile.target()));
+    TCC_ASSIGN_OR_RETURN(const EmitKind kind, ParseEmitKind(name, target));
     const std::string path = absl::StrCat(folder_, "/", name, std::string(kind.suffix));
     TCC_RETURN_IF_ERROR(WriteFileAtomically(path, text));
     emitted_[name] = path;
@@ -188,6 +190,10 @@ struct CompileCommand {
       specialisation.signature = package->signature(i);
       specialisation.target = package->target(i);
       specialisation.code = std::string(package->code(i));
+      for (const KernelImageView& image : package->images(i)) {
+        specialisation.images.push_back(
+            {image.symbol, std::string(image.source), {image.binaries.begin(), image.binaries.end()}});
+      }
       specialisation.info = package->info(i);
       specialisation.constants_bytes = package->constants_bytes(i);
       TCC_ASSIGN_OR_RETURN(specialisation.plan, package->ReadPlan(i));
@@ -266,8 +272,8 @@ void AddCompileCommand(CLI::App& app, int* exit_code) {
   command->inputs.AddTo(*sub);
   command->compile.AddTo(*sub);
   sub->add_option("--emit", command->emit,
-                  "Texts to show, with commas between them: import, tcc, kernels, scheduled, llvm, asm, plan; into "
-                  "files in DIR if given")
+                  "Texts to show, with commas between them: import, tcc, kernels, scheduled, plan, and llvm, asm (CPU) "
+                  "or cuda; into files in DIR if given")
       ->expected(1, 2);
   sub->add_option("--to-phase", command->to_phase,
                   "The last phase: load, import, simplify, fuse, autotune, codegen or package");

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "compiler/cli/command.h"
@@ -142,12 +143,16 @@ struct ExplainCommand {
 
   struct Totals {
     int generated = 0, library = 0;
+    int launches = 0;  // of generated kernels
+    bool device = false;
     double flops = 0, bytes = 0, ms = 0, library_ms = 0;
   };
   static Totals Sum(const CompileEvent& event, const std::map<std::string, double>& ms) {
     Totals totals;
     for (const KernelRecord& kernel : event.kernels) {
       ++(kernel.schedule.empty() ? totals.library : totals.generated);
+      if (!kernel.schedule.empty()) totals.launches += kernel.launches;
+      totals.device |= !kernel.device_launches.empty();
       totals.flops += kernel.flops;
       totals.bytes += kernel.bytes;
       const auto it = ms.find(kernel.name);
@@ -172,14 +177,17 @@ struct ExplainCommand {
       nlohmann::json graph = {{"guards", Guards(event.signature)},
                               {"mode", event.mode},
                               {"precision", event.precision},
+                              {"target", event.target},
                               {"reason", event.reason},
                               {"package", event.package},
                               {"cache", event.hit ? "hit" : "miss"},
                               {"kernels_generated", totals.generated},
                               {"kernels_library", totals.library},
+                              {"launches", totals.launches},
                               {"flops", totals.flops},
                               {"bytes", totals.bytes},
                               {"kernels", kernels}};
+      if (!event.resources.empty()) graph["resources"] = ResourcesToJson(event.resources);
       if (totals.ms > 0) {
         graph["library_time_share"] = totals.library_ms / totals.ms;
         graph["generated_time_share"] = 1 - totals.library_ms / totals.ms;
@@ -204,15 +212,18 @@ struct ExplainCommand {
                     absl::StrReplaceAll(event.reason, {{"\n", "\n    "}}).c_str());
       }
       std::printf("  package: %s (cache %s)\n", event.package.c_str(), event.hit ? "hit" : "miss");
-      std::printf("  mode %s, precision %s\n", event.mode.c_str(), Precision(event).c_str());
+      std::printf("  target %s, mode %s, precision %s\n", event.target.c_str(), event.mode.c_str(),
+                  Precision(event).c_str());
       std::printf("  guards:\n");
       for (const std::string& guard : Guards(event.signature)) std::printf("    %s\n", guard.c_str());
       std::printf("  outputs:\n");
       for (const OutputSpec& output : event.signature.outputs) {
         std::printf("    %s\n", SpecText(event.signature, output).c_str());
       }
-      std::printf("  kernels: %d generated, %d library calls; %.4g MFLOP, %.4g MB%s\n", totals.generated,
-                  totals.library, totals.flops / 1e6, totals.bytes / 1e6, estimated_for[i].c_str());
+      const std::string launches = totals.device ? absl::StrCat(" in ", totals.launches, " launches") : "";
+      std::printf("  kernels: %d generated%s, %d library calls%s; %.4g MFLOP, %.4g MB%s\n", totals.generated,
+                  launches.c_str(), totals.library, totals.device ? " on the host" : "", totals.flops / 1e6,
+                  totals.bytes / 1e6, estimated_for[i].c_str());
       if (totals.ms > 0) {
         std::printf("  time: %.3f ms, %.1f %% in library kernels\n", totals.ms, 100 * totals.library_ms / totals.ms);
       }
@@ -220,7 +231,26 @@ struct ExplainCommand {
         std::printf("    %-14s", kernel.schedule.empty() ? "library" : kernel.schedule.c_str());
         if (const auto it = ms.find(kernel.name); it != ms.end()) std::printf(" %8.3f ms", it->second);
         std::printf(" %10.4g MFLOP %9.4g MB  %s\n", kernel.flops / 1e6, kernel.bytes / 1e6, Nodes(kernel).c_str());
+        for (const LaunchRecord& launch : kernel.device_launches) {
+          std::printf("      %s: grid %s, block %s", launch.symbol.c_str(), launch.grid.c_str(), launch.block.c_str());
+          if (!launch.shared.empty()) std::printf(", %s bytes of dynamic shared memory", launch.shared.c_str());
+          std::printf("\n");
+        }
       }
+      PrintResources(event);
+    }
+  }
+
+  static void PrintResources(const CompileEvent& event) {
+    if (event.resources.empty()) return;
+    std::printf(
+        "  resources (registers and spilled bytes of a thread, shared memory of a block; occupancy: threads that can\n"
+        "  be resident, of what a multiprocessor holds):\n");
+    std::printf("    %-48s %-9s %9s %7s %7s %9s\n", "kernel", "arch", "registers", "spills", "shared", "occupancy");
+    for (const ResourceRecord& record : event.resources) {
+      const std::string occupancy = record.occupancy > 0 ? absl::StrFormat("%.0f %%", 100 * record.occupancy) : "-";
+      std::printf("    %-48s %-9s %9d %7" PRId64 " %7" PRId64 " %9s\n", record.symbol.c_str(), record.arch.c_str(),
+                  record.registers, record.spill_bytes, record.shared_bytes, occupancy.c_str());
     }
   }
 

@@ -322,7 +322,10 @@ absl::StatusOr<std::vector<Tensor>> InputFlags::Load(const Session& session, boo
 
 void CompileFlags::AddTo(CLI::App& command) {
   command.add_option("--mode", mode_, "default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs");
-  command.add_option("--target", target_, "cpu, or cpu:NAME (an LLVM CPU name); CUDA is to follow");
+  command.add_option(
+      "--target", target_,
+      "cpu; cpu:NAME, an LLVM CPU name; cuda, the GPU here; cuda:sm_NN, several with commas between them; cuda-sim, "
+      "CUDA kernels run on the CPU");
   command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
   command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors; an ONNX model has none");
   command.add_option("--precision", precision_, "How weights and activations are stored: model, f32, bf16 or f16");

@@ -249,7 +249,7 @@ TEST_F(ApiTest, OptionsThatCannotBeMetAreErrorsOfCompile) {
                                  Options{.precision = Precision::kBF16}, Options{.dynamic = {{"x", {}}}}}) {
     EXPECT_EQ(Compile(package, options).status().code(), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_EQ(Compile(package, {.target = "cuda"}).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(Compile(package, {.target = "cuda-sim"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(ApiTest, PackagesRunInTheModeTheyWereCompiledIn) {

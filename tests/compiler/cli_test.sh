@@ -49,6 +49,9 @@ for combination in asm:fuse plan:fuse kernels:simplify tcc:import import:load; d
   expect 2 "but --to-phase=${combination#*:} stops before it" "$tcc" compile "$model" --input "$data" --emit "${combination%:*}" --to-phase "${combination#*:}"
 done
 expect 2 'there are import, tcc, kernels, scheduled, llvm, asm, plan' "$tcc" compile "$model" --emit soup
+expect 2 "no 'cuda' text for a CPU target" "$tcc" compile "$model" --emit cuda
+expect 2 "no 'asm' text for a CUDA target; there are import, tcc, kernels, scheduled, cuda, plan" \
+  "$tcc" compile "$model" --target=cuda-sim --emit asm
 # A package from a compile that keeps nothing in the cache.
 expect 0 "package: $scratch/alone.tcc" "$tcc" compile "$model" --input "$data" --no-cache -o "$scratch/alone.tcc"
 expect 0 'as expected' "$tcc" run "$scratch/alone.tcc" --input "$data" --expect "$data" --rtol 1e-4

@@ -7,7 +7,10 @@
 namespace tcc {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Options, Modes) {
   EXPECT_EQ(*ParseMode("max-autotune-no-cudagraphs"), Mode::kMaxAutotuneNoCudagraphs);
@@ -21,10 +24,17 @@ TEST(Options, Targets) {
   EXPECT_EQ(ParseTarget("cpu:x86-64-v3")->name, "x86-64-v3");
   EXPECT_EQ(ParseTarget("cuda:sm_90a")->kind, TargetSpec::Kind::kCuda);
   EXPECT_EQ(ParseTarget("cuda-sim")->kind, TargetSpec::Kind::kCudaSim);
-  EXPECT_EQ(ValidateOptions({.target = "cuda"}).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(ParseTarget("cuda:sm_90a,sm_80,sm_90a")->archs, ElementsAre("sm_90a", "sm_80"));
+  EXPECT_THAT(ParseTarget("cuda")->archs, IsEmpty());
+  EXPECT_THAT(std::string(ParseTarget("cuda:sm_91").status().message()),
+              AllOf(HasSubstr("unknown architecture 'sm_91'"), HasSubstr("sm_80, "), HasSubstr("sm_90a")));
+  EXPECT_THAT(std::string(ValidateOptions({.target = "gpu"}).message()), HasSubstr("there are cpu, cpu:NAME, cuda, "));
+  EXPECT_TRUE(ValidateOptions({.target = "cuda"}).ok());
   EXPECT_TRUE(ValidateForPackage("m.tcc", {.mode = Mode::kReduceOverhead}).ok());
   EXPECT_EQ(ValidateForPackage("m.tcc", {.precision = Precision::kBF16}).code(), absl::StatusCode::kInvalidArgument);
-  for (const char* bad : {"", "gpu", "cpu:", "cuda-sim:1", "cpux"}) EXPECT_FALSE(ParseTarget(bad).ok()) << bad;
+  for (const char* bad :
+       {"", "gpu", "cpu:", "cuda:", "cuda-sim:1", "cpux", "cuda:90", "cuda:sm_80,", "cuda:sm_80;sm_90"})
+    EXPECT_FALSE(ParseTarget(bad).ok()) << bad;
 }
 
 TEST(Options, InputDescriptions) {

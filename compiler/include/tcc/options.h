@@ -45,8 +45,10 @@ struct DynamicSpec {
 // which have no effect on what is compiled already; but kReduceOverhead applies.)
 struct Options {
   Mode mode = Mode::kDefault;
-  std::string target = "cpu";  // "cpu", "cpu:NAME" (an LLVM CPU name); CUDA is to follow
-  bool fullgraph = false;      // graph breaks are errors (an ONNX model has none)
+  // "cpu", "cpu:NAME" (an LLVM CPU name), "cuda" (for the GPU there is), "cuda:sm_90a", "cuda:sm_80,sm_90a" (for those,
+  // whatever there is), "cuda-sim" (the kernels of "cuda", run on the host: slow, for tests)
+  std::string target = "cpu";
+  bool fullgraph = false;  // graph breaks are errors (an ONNX model has none)
   Precision precision = Precision::kModel;
   Numerics numerics = Numerics::kDefault;
   std::vector<DynamicSpec> dynamic = {};
