@@ -1,6 +1,7 @@
 //===- LoopFunction.cpp - the function(s) of one group of loops -----------===//
 #include "codegen/cpu/LoopFunction.h"
 
+#include "codegen/schedule/Reduction.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,8 +13,6 @@ namespace tcc::codegen {
 namespace {
 
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
-
-int64_t storageBytes(Value tensor) { return storageType(elementOf(tensor)).getIntOrFloatBitWidth() / 8; }
 
 // A guess where an extent is not known.
 int64_t estimate(llvm::ArrayRef<AffineExpr> extents) {
@@ -33,115 +32,10 @@ constexpr int64_t kChunks = 32;
 
 } // namespace
 
-LoopFunction::LoopFunction(const LoopGroup &group, KernelTensors &tensors, Backend &backend, bool strict)
-    : group(group), tensors(tensors), backend(backend), mlir(ir::LoopsOp(group.loops[0]).getContext()), b(mlir),
+LoopFunction::LoopFunction(const GroupNests &nests, Backend &backend, bool strict)
+    : GroupNests(nests), backend(backend), mlir(ir::LoopsOp(group.loops[0]).getContext()), b(mlir),
       loc(ir::LoopsOp(group.loops[0]).getLoc()) {
   context.contract = !strict;
-  planScratch();
-  llvm::DenseSet<unsigned> seen;
-  auto collect = [&](AffineExpr expr) {
-    expr.walk([&](AffineExpr part) {
-      if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(part))
-        seen.insert(symbol.getPosition());
-    });
-  };
-  for (ir::LoopsOp op : group.loops) {
-    nests.push_back(LoopNest::analyze(op, [&](Value tensor) { return scratch.count(tensor) ? group.prefix : 0; }));
-    LoopNest &nest = nests.back();
-    if (group.scatter)
-      addTarget(nest);
-    for (ir::LoadOp load : nest.loads())
-      if (auto it = tensors.buffer.find(load.getTensor()); it != tensors.buffer.end())
-        used.insert({load.getTensor(), it->second});
-    for (Value result : op.getResults())
-      if (auto it = tensors.buffer.find(result); it != tensors.buffer.end())
-        used.insert({result, it->second});
-    for (AffineExpr extent : nest.extents)
-      collect(extent);
-    for (auto &entry : nest.index)
-      collect(entry.second);
-    for (auto &entry : nest.offset)
-      collect(entry.second);
-    for (auto &entry : nest.conditions)
-      for (AffineExpr expr : entry.second.exprs)
-        collect(expr);
-    for (AffineExpr expr : nest.resultOffset)
-      collect(expr);
-    for (Operation &inner : op.getBody().front()) {
-      if (auto check = llvm::dyn_cast<ir::BoundsCheckOp>(inner))
-        collect(check.getExtent().getExprs()[0]);
-      mayFail |= llvm::isa<ir::BoundsCheckOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-                           arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(inner);
-    }
-    nest.mergeDims(group.prefix);
-  }
-  if (scratchBytes)
-    collect(scratchBytes);
-  symbols.assign(seen.begin(), seen.end());
-  llvm::sort(symbols);
-}
-
-// Values that stay within the group: in registers, or in scratch memory.
-void LoopFunction::planScratch() {
-  scratchBytes = getAffineConstantExpr(0, mlir);
-  if (group.loops.size() == 1)
-    return;
-  for (ir::LoopsOp op : group.loops)
-    for (Value result : op.getResults()) {
-      Exprs extents = ir::getExtents(result.getType());
-      if (extents.size() == group.prefix)
-        registers.insert(result);
-      else if (!tensors.buffer.count(result)) {
-        scratch[result] = scratchBytes;
-        AffineExpr count = ir::product(mlir, llvm::ArrayRef(extents).drop_front(group.prefix));
-        scratchBytes = ir::simplifyExtent(scratchBytes + (count * storageBytes(result)).ceilDiv(64) * 64);
-      }
-    }
-}
-
-void LoopFunction::findInPlace(unsigned numInputs, llvm::SmallVectorImpl<std::pair<int32_t, int32_t>> &pairs) {
-  // The input is read at the index at which the result is written, and by no loop but the one that writes, or before
-  // it.
-  llvm::DenseSet<int32_t> taken;
-  for (LoopNest &nest : nests) {
-    if (nest.isReduction())
-      continue;
-    for (auto [r, result] : llvm::enumerate(nest.op.getResults())) {
-      auto place = tensors.buffer.find(result);
-      if (place == tensors.buffer.end() || tensors.copies.count(result))
-        continue;
-      for (auto &[tensor, position] : used) {
-        auto argument = llvm::dyn_cast<BlockArgument>(tensor);
-        if (!argument || position >= static_cast<int32_t>(numInputs) || taken.count(position) ||
-            elementOf(tensor) != elementOf(result) ||
-            ir::getExtents(tensor.getType()) != ir::getExtents(result.getType()))
-          continue;
-        bool fits = true, after = false;
-        for (LoopNest &other : nests) {
-          for (ir::LoadOp load : other.loads()) {
-            if (load.getTensor() != tensor)
-              continue;
-            if (&other == &nest) {
-              fits &= nest.offset[load] == nest.resultOffset[r] && !nest.conditions.count(load);
-              continue;
-            }
-            // Another loop of the same rows: before the writing one, and within the row.
-            fits &= !after;
-            const Exprs &coordinate = other.coordinates[load];
-            for (unsigned dim = 0; dim < group.prefix; ++dim)
-              fits &= dim < coordinate.size() && coordinate[dim] == getAffineDimExpr(dim, mlir);
-          }
-          after |= &other == &nest;
-        }
-        if (!fits)
-          continue;
-        pairs.push_back({place->second - numInputs, position});
-        taken.insert(position);
-        mayAlias = true;
-        break;
-      }
-    }
-  }
 }
 
 //===- Building blocks -----------------------------------------------------===//
@@ -449,11 +343,10 @@ void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestP
   code.launches.push_back(std::move(spec));
 
   begin(name.str() + "_combine", partials, elements);
-  NestEmitter combiner(b, nest, context, plan);
   forItems([&](Value item) {
     Values init;
     for (unsigned r = 0; r < op.getNumResults(); ++r)
-      init.push_back(combiner.identity(r, 1));
+      init.push_back(reduceIdentity(b, nest, r, 1));
     auto loop = b.create<scf::ForOp>(loc, constant(0), constant(items.chunks), constant(1), init);
     {
       OpBuilder::InsertionGuard guard(b);
@@ -464,7 +357,7 @@ void LoopFunction::emitSplit(llvm::StringRef name, KernelCode &code, const NestP
       for (auto [r, result] : llvm::enumerate(op.getResults())) {
         Value value = b.create<memref::LoadOp>(loc, arguments.lookup(partials[r]), at);
         value = fromStorage(b, loc, value, computeType(elementOf(result)));
-        sums.push_back(combiner.combine(r, loop.getRegionIterArgs()[r], value));
+        sums.push_back(reduceCombine(b, nest, r, loop.getRegionIterArgs()[r], value));
       }
       b.create<scf::YieldOp>(loc, sums);
     }

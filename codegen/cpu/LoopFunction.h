@@ -1,29 +1,17 @@
 //===- LoopFunction.h - the function(s) of one group of loops -----*- C++ -*-===//
 #pragma once
 
-#include "codegen/Target.h"
 #include "codegen/cpu/Backend.h"
-#include "codegen/cpu/LoopGroups.h"
 #include "codegen/cpu/NestEmitter.h"
+#include "codegen/schedule/LoopKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace tcc::codegen {
 
-/// Where the tensors of a kernel are, by position among its buffers (see KernelCode).
-struct KernelTensors {
-  llvm::DenseMap<mlir::Value, int32_t> buffer;
-  /// Further results that are the same value.
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<int32_t>> copies;
-  int32_t nextTemporary = 0;
-};
-
-class LoopFunction {
+class LoopFunction : private GroupNests {
 public:
-  LoopFunction(const LoopGroup &group, KernelTensors &tensors, Backend &backend, bool strict);
+  LoopFunction(const GroupNests &nests, Backend &backend, bool strict);
 
-  /// Results that may overwrite inputs.
-  void findInPlace(unsigned numInputs, llvm::SmallVectorImpl<std::pair<int32_t, int32_t>> &pairs);
   /// Appends the launches, and temporaries if it needs any.
   mlir::LogicalResult emit(llvm::StringRef name, KernelCode &code);
 
@@ -52,11 +40,7 @@ private:
   void emitSingle(llvm::StringRef name, KernelCode &code);
   void emitSplit(llvm::StringRef name, KernelCode &code, const NestPlan &plan, const Items &items);
   void emitRows(llvm::StringRef name, KernelCode &code);
-  void planScratch();
   // Scatters (ScatterFunction.cpp).
-  void addTarget(LoopNest &nest);
-  bool dependsOn(const LoopNest &nest, mlir::Value value, unsigned dim);
-  bool dependsOn(const LoopNest &nest, mlir::AffineExpr expr, unsigned dim);
   struct ScatterItems {
     NestPlan plan;
     llvm::SmallVector<unsigned> outer; ///< dimensions, one index of each in an item
@@ -65,20 +49,9 @@ private:
   };
   ScatterItems cutScatter(const LoopNest &nest);
   void emitScatter(llvm::StringRef name, KernelCode &code);
-  void emitUpdate(const LoopNest &nest, const Point &point, mlir::ValueRange results);
 
-  const LoopGroup &group;
-  KernelTensors &tensors;
   Backend &backend;
   mlir::MLIRContext *mlir;
-  bool mayAlias = false;
-  bool mayFail = false;
-  std::vector<LoopNest> nests;
-  llvm::SmallVector<unsigned> symbols;                    ///< that the function takes, by position in tcc.symbols
-  llvm::MapVector<mlir::Value, int32_t> used;             ///< tensors in memory -> buffer position
-  llvm::MapVector<mlir::Value, mlir::AffineExpr> scratch; ///< tensors in scratch memory -> byte offset
-  llvm::DenseSet<mlir::Value> registers;                  ///< tensors of one element in an item
-  mlir::AffineExpr scratchBytes;
 
   // Of the function being built.
   mlir::OpBuilder b;

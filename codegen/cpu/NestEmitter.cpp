@@ -1,6 +1,7 @@
 //===- NestEmitter.cpp - the loops around a body --------------------------===//
 #include "codegen/cpu/NestEmitter.h"
 
+#include "codegen/schedule/Reduction.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,36 +19,6 @@ constexpr int64_t kSumBlock = 32;
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 } // namespace
-
-int64_t bodyCost(const LoopNest &nest) {
-  int64_t cost = 0;
-  for (Operation &op : nest.op.getBody().front()) {
-    if (op.getDialect() && op.getDialect()->getNamespace() == "math")
-      cost += 12;
-    else
-      ++cost;
-  }
-  return cost;
-}
-
-// Loads that run along `tileDim` where lanes run along `laneDim`.
-static llvm::SmallVector<ir::LoadOp> transposedLoads(const LoopNest &nest, unsigned laneDim, unsigned tileDim) {
-  llvm::SmallVector<ir::LoadOp> result;
-  IndexSimplifier simplifier = nest.simplifier();
-  for (ir::LoadOp load : nest.loads()) {
-    AffineExpr offset = nest.offset.lookup(load);
-    AffineExpr lane = simplifier.stride(offset, laneDim), tile = simplifier.stride(offset, tileDim);
-    bool opaque = llvm::any_of(llvm::seq<unsigned>(0, nest.opaque.size()),
-                               [&](unsigned i) { return offset.isFunctionOfDim(kFirstOpaqueDim + i); });
-    if (!lane || !tile || opaque || nest.conditions.count(load) || ir::getConstant(tile) != 1)
-      continue;
-    if (std::optional<int64_t> constant = ir::getConstant(lane); constant && (*constant == 0 || *constant == 1))
-      continue;
-    if (storageType(elementOf(load.getTensor())).getIntOrFloatBitWidth() >= 16)
-      result.push_back(load);
-  }
-  return result;
-}
 
 // Looks for a pair of dimensions to transpose between: the bodies must be short, as they are unrolled.
 static void planTiles(const LoopNest &nest, unsigned fixed, int64_t lanes, NestPlan &plan) {
@@ -162,16 +133,6 @@ NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixe
   if (std::optional<int64_t> extent = nest.constantExtent(plan.laneDim))
     plan.unroll = std::clamp<int64_t>(*extent / plan.lanes, 1, plan.unroll);
   return plan;
-}
-
-Value emitExtent(OpBuilder &b, Location loc, AffineExpr expr, llvm::ArrayRef<Value> symbols) {
-  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(expr))
-    return b.create<arith::ConstantIndexOp>(loc, constant.getValue());
-  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()];
-  auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
-  Value lhs = emitExtent(b, loc, binary.getLHS(), symbols), rhs = emitExtent(b, loc, binary.getRHS(), symbols);
-  return emitIndexOp(b, loc, binary.getKind(), lhs, rhs, /*nonNegative=*/false);
 }
 
 //===- Loops ---------------------------------------------------------------===//
@@ -368,63 +329,6 @@ void NestEmitter::emitTiles(Values &dims, Sink sink) {
 
 //===- Reductions ----------------------------------------------------------===//
 
-// Max and min are of signed integers, as bodies are signless; true is more than false.
-bool NestEmitter::isUnsigned(unsigned result) { return elementOf(nest.op.getResult(result)).isInteger(1); }
-
-static ir::ReduceKind kindOf(const LoopNest &nest, unsigned result) {
-  return llvm::cast<ir::ReduceKindAttr>(nest.op.getKinds()[result]).getValue();
-}
-
-Value NestEmitter::identity(unsigned result, int64_t lanes) {
-  Type type = computeType(elementOf(nest.op.getResult(result)));
-  TypedAttr value;
-  ir::ReduceKind kind = kindOf(nest, result);
-  if (auto floatType = llvm::dyn_cast<FloatType>(type)) {
-    if (kind == ir::ReduceKind::Max || kind == ir::ReduceKind::Min)
-      value = b.getFloatAttr(type, llvm::APFloat::getInf(floatType.getFloatSemantics(), kind == ir::ReduceKind::Max));
-    else
-      value = b.getFloatAttr(type, kind == ir::ReduceKind::Prod ? 1.0 : 0.0);
-  } else {
-    unsigned width = type.getIntOrFloatBitWidth();
-    bool isSigned = !isUnsigned(result);
-    llvm::APInt number(width, 0);
-    if (kind == ir::ReduceKind::Prod)
-      number = llvm::APInt(width, 1);
-    else if (kind == ir::ReduceKind::Max)
-      number = isSigned ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width);
-    else if (kind == ir::ReduceKind::Min)
-      number = isSigned ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
-    value = b.getIntegerAttr(type, number);
-  }
-  if (lanes > 1)
-    value = DenseElementsAttr::get(VectorType::get({lanes}, type), llvm::cast<Attribute>(value));
-  return b.create<arith::ConstantOp>(loc, value);
-}
-
-Value NestEmitter::combine(unsigned result, Value x, Value y) {
-  bool isFloat = llvm::isa<FloatType>(getElementTypeOrSelf(x.getType()));
-  bool isUnsignedInt = !isFloat && isUnsigned(result);
-  switch (kindOf(nest, result)) {
-  case ir::ReduceKind::Prod:
-    return isFloat ? b.create<arith::MulFOp>(loc, x, y).getResult() : b.create<arith::MulIOp>(loc, x, y).getResult();
-  case ir::ReduceKind::Max: {
-    if (!isFloat)
-      return isUnsignedInt ? b.create<arith::MaxUIOp>(loc, x, y).getResult()
-                           : b.create<arith::MaxSIOp>(loc, x, y).getResult();
-    return b.create<arith::MaximumFOp>(loc, x, y, arith::FastMathFlags::nsz);
-  }
-  case ir::ReduceKind::Min: {
-    if (!isFloat)
-      return isUnsignedInt ? b.create<arith::MinUIOp>(loc, x, y).getResult()
-                           : b.create<arith::MinSIOp>(loc, x, y).getResult();
-    return b.create<arith::MinimumFOp>(loc, x, y, arith::FastMathFlags::nsz);
-  }
-  default:
-    return isFloat ? b.create<arith::AddFOp>(loc, x, y, arith::FastMathFlags::contract).getResult()
-                   : b.create<arith::AddIOp>(loc, x, y).getResult();
-  }
-}
-
 // Halves the vector until one lane is left: the same order on every machine of a width.
 Value NestEmitter::horizontal(unsigned result, Value vector) {
   for (int64_t lanes = plan.lanes / 2; lanes >= 1; lanes /= 2) {
@@ -435,11 +339,11 @@ Value NestEmitter::horizontal(unsigned result, Value vector) {
     }
     if (lanes == 1) {
       Value x = b.create<vector::ExtractOp>(loc, vector, 0), y = b.create<vector::ExtractOp>(loc, vector, 1);
-      return combine(result, x, y);
+      return reduceCombine(b, nest, result, x, y);
     }
     Value x = b.create<vector::ShuffleOp>(loc, vector, vector, low);
     Value y = b.create<vector::ShuffleOp>(loc, vector, vector, high);
-    vector = combine(result, x, y);
+    vector = reduceCombine(b, nest, result, x, y);
   }
   return vector;
 }
@@ -466,11 +370,11 @@ Values NestEmitter::reduceOver(unsigned dim, Values &dims, ValueRange accumulato
     Values sums;
     for (auto [i, total] : llvm::enumerate(totals)) {
       auto vector = llvm::dyn_cast<VectorType>(total.getType());
-      sums.push_back(identity(i % nest.op.getNumResults(), vector ? vector.getNumElements() : 1));
+      sums.push_back(reduceIdentity(b, nest, i % nest.op.getNumResults(), vector ? vector.getNumElements() : 1));
     }
     sums = over(iv, b.create<arith::MinSIOp>(loc, end, high(dim)), sums);
     for (auto [i, total] : llvm::enumerate(totals))
-      sums[i] = combine(i % nest.op.getNumResults(), total, sums[i]);
+      sums[i] = reduceCombine(b, nest, i % nest.op.getNumResults(), total, sums[i]);
     return sums;
   });
 }
@@ -479,7 +383,7 @@ Values NestEmitter::reduceOver(unsigned dim, Values &dims, ValueRange accumulato
 bool NestEmitter::sumsInBlocks(unsigned dim) const {
   bool sums = false;
   for (unsigned r = 0; r < nest.op.getNumResults(); ++r)
-    sums |= kindOf(nest, r) == ir::ReduceKind::Sum &&
+    sums |= reduceKind(nest, r) == ir::ReduceKind::Sum &&
             llvm::isa<FloatType>(getElementTypeOrSelf(nest.op.getResult(r).getType()));
   std::optional<int64_t> extent = nest.constantExtent(dim);
   return sums && plan.laneDim < static_cast<int>(nest.numParallel) && dim + 1 == nest.numDims() &&
@@ -495,7 +399,7 @@ void NestEmitter::emitReduction(Values &dims, Sink sink) {
     Values accumulators;
     for (int64_t v = 0; v < vectors; ++v)
       for (unsigned r = 0; r < numResults; ++r)
-        accumulators.push_back(identity(r, lanes));
+        accumulators.push_back(reduceIdentity(b, nest, r, lanes));
     auto laneAt = [&](int64_t v) {
       return v ? b.create<arith::AddIOp>(loc, lane, constant(v * lanes)).getResult() : lane;
     };
@@ -504,7 +408,7 @@ void NestEmitter::emitReduction(Values &dims, Sink sink) {
       for (int64_t v = 0; v < vectors; ++v) {
         Values results = body.evaluate(pointAt(at, laneAt(v), lanes, mask));
         for (unsigned r = 0; r < numResults; ++r)
-          after.push_back(combine(r, before[v * numResults + r], results[r]));
+          after.push_back(reduceCombine(b, nest, r, before[v * numResults + r], results[r]));
       }
       return after;
     });
@@ -544,12 +448,12 @@ void NestEmitter::emitInnerReduction(Values &dims, Sink sink) {
   Values accumulators;
   for (int64_t chain = 0; chain < chains; ++chain)
     for (unsigned r = 0; r < numResults; ++r)
-      accumulators.push_back(identity(r, plan.lanes));
+      accumulators.push_back(reduceIdentity(b, nest, r, plan.lanes));
   // Without masks the elements of the tail have scalar accumulators.
   bool scalarTail = !plan.maskedTail;
   if (scalarTail)
     for (unsigned r = 0; r < numResults; ++r)
-      accumulators.push_back(identity(r, 1));
+      accumulators.push_back(reduceIdentity(b, nest, r, 1));
   int64_t block = plan.lanes * chains;
   Value end = roundDown(laneLow, laneHigh, block);
   Value rest = scalarTail ? roundDown(end, laneHigh, plan.lanes) : laneHigh;
@@ -558,7 +462,7 @@ void NestEmitter::emitInnerReduction(Values &dims, Sink sink) {
       Values results = body.evaluate(pointAt(at, lane, lanes, mask));
       for (unsigned r = 0; r < numResults; ++r) {
         Value &accumulator = values[chain * numResults + r];
-        Value combined = combine(r, accumulator, results[r]);
+        Value combined = reduceCombine(b, nest, r, accumulator, results[r]);
         accumulator = mask ? b.create<arith::SelectOp>(loc, mask, combined, accumulator).getResult() : combined;
       }
     };
@@ -588,10 +492,11 @@ void NestEmitter::emitInnerReduction(Values &dims, Sink sink) {
     // Pairwise, so that chains do not wait for one another.
     for (int64_t width = 1; width < chains; width *= 2)
       for (int64_t chain = 0; chain + width < chains; chain += 2 * width)
-        sums[chain * numResults + r] = combine(r, sums[chain * numResults + r], sums[(chain + width) * numResults + r]);
+        sums[chain * numResults + r] =
+            reduceCombine(b, nest, r, sums[chain * numResults + r], sums[(chain + width) * numResults + r]);
     Value result = horizontal(r, sums[r]);
     if (scalarTail)
-      result = combine(r, result, sums[chains * numResults + r]);
+      result = reduceCombine(b, nest, r, result, sums[chains * numResults + r]);
     results.push_back(result);
   }
   sink(body, pointAt(dims, laneLow, 1, {}), results);

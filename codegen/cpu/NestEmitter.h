@@ -1,8 +1,8 @@
 //===- NestEmitter.h - the loops around a body --------------------*- C++ -*-===//
 #pragma once
 
-#include "codegen/cpu/BodyEmitter.h"
 #include "codegen/cpu/CpuDescription.h"
+#include "codegen/schedule/BodyEmitter.h"
 
 namespace tcc::codegen {
 
@@ -24,13 +24,6 @@ NestPlan planNest(const LoopNest &nest, const CpuDescription &cpu, unsigned fixe
 /// "4 vectors of 16 along dimension 1", for logs.
 std::string describe(const NestPlan &plan);
 
-/// Number of ops in the body, roughly: for unrolling and grain.
-int64_t bodyCost(const LoopNest &nest);
-
-/// Emits an expression over symbols only.
-mlir::Value emitExtent(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExpr expr,
-                       llvm::ArrayRef<mlir::Value> symbols);
-
 class NestEmitter {
 public:
   /// Receives each result (scalar or vector) at a point.
@@ -43,10 +36,6 @@ public:
   void setRange(unsigned dim, mlir::Value low, mlir::Value high);
   /// Emits all loops but those of dimensions that have a value in `dims`.
   void emit(Values dims, Sink sink);
-
-  // For partial results that are combined later.
-  mlir::Value identity(unsigned result, int64_t lanes);
-  mlir::Value combine(unsigned result, mlir::Value a, mlir::Value b);
 
 private:
   mlir::Value constant(int64_t value);
@@ -65,7 +54,6 @@ private:
   Values reduceOver(unsigned dim, Values &dims, mlir::ValueRange accumulators,
                     llvm::function_ref<Values(Values &, mlir::ValueRange)> inner);
   bool sumsInBlocks(unsigned dim) const;
-  bool isUnsigned(unsigned result);
   mlir::Value horizontal(unsigned result, mlir::Value vector);
   Point pointAt(const Values &dims, mlir::Value lane, int64_t lanes, mlir::Value mask);
 

@@ -5,21 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/cpu/LoopFunction.h"
+#include "codegen/schedule/ScatterNest.h"
 #include "ir/Extents.h"
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IntegerSet.h"
 
 using namespace mlir;
 
 namespace tcc::codegen {
 namespace {
-
-// Positions are dimensions from here on, beyond those of opaque indices.
-constexpr unsigned kFirstPosition = kFirstOpaqueDim + 1000000;
 
 constexpr int64_t kItemElements = 512;
 // Elements of a contiguous dimension in an item where other dimensions do not give enough items.
@@ -28,104 +21,18 @@ constexpr int64_t kFewItems = 8;
 
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
-Value combine(OpBuilder &b, Location loc, ir::ScatterOp scatter, Value old, Value update) {
-  Type type = getElementTypeOrSelf(old.getType());
-  bool isFloat = llvm::isa<FloatType>(type), isUnsigned = scatter.getIsUnsigned();
-  auto make = [&](auto *op) -> Value { return b.create<std::remove_pointer_t<decltype(op)>>(loc, old, update); };
-  switch (scatter.getKind()) {
-  case ir::ScatterKind::Add:
-    if (type.isInteger(1))
-      return make(static_cast<arith::OrIOp *>(nullptr));
-    return isFloat ? make(static_cast<arith::AddFOp *>(nullptr)) : make(static_cast<arith::AddIOp *>(nullptr));
-  case ir::ScatterKind::Mul:
-    return isFloat ? make(static_cast<arith::MulFOp *>(nullptr)) : make(static_cast<arith::MulIOp *>(nullptr));
-  case ir::ScatterKind::Max:
-    if (isFloat)
-      return make(static_cast<arith::MaximumFOp *>(nullptr));
-    return isUnsigned ? make(static_cast<arith::MaxUIOp *>(nullptr)) : make(static_cast<arith::MaxSIOp *>(nullptr));
-  case ir::ScatterKind::Min:
-    if (isFloat)
-      return make(static_cast<arith::MinimumFOp *>(nullptr));
-    return isUnsigned ? make(static_cast<arith::MinUIOp *>(nullptr)) : make(static_cast<arith::MinSIOp *>(nullptr));
-  default:
-    return update;
-  }
-}
-
 } // namespace
-
-// The updated element, as an offset over the nest's dimensions and the positions, is one of the nest's accesses.
-void LoopFunction::addTarget(LoopNest &nest) {
-  ir::ScatterOp scatter = group.scatter;
-  unsigned rank = nest.numDims();
-  IndexSimplifier simplifier = nest.simplifier();
-  auto place = [&](AffineExpr expr) {
-    Exprs dims;
-    for (unsigned i = 0; i < rank + scatter.getPositions().size(); ++i)
-      dims.push_back(getAffineDimExpr(i < rank ? i : kFirstPosition + i - rank, mlir));
-    return simplifier.simplify(expr.replaceDims(dims));
-  };
-  Exprs coordinate;
-  for (AffineExpr expr : scatter.getMap().getResults())
-    coordinate.push_back(place(expr));
-  nest.offset[scatter] = simplifier.simplify(rowMajorOffset(coordinate, ir::getExtents(scatter.getType()), 0, mlir));
-  if (scatter.getMask()) {
-    IntegerSet set = *scatter.getMask();
-    Conditions conditions;
-    for (auto [constraint, equal] : llvm::zip(set.getConstraints(), set.getEqFlags())) {
-      conditions.exprs.push_back(place(constraint));
-      conditions.equal.push_back(equal);
-    }
-    nest.conditions[scatter] = conditions;
-  }
-  used.insert({scatter.getY(), tensors.buffer.lookup(scatter.getY())});
-}
-
-bool LoopFunction::dependsOn(const LoopNest &nest, AffineExpr expr, unsigned dim) {
-  if (expr.isFunctionOfDim(dim))
-    return true;
-  for (auto [i, value] : llvm::enumerate(nest.opaque))
-    if (expr.isFunctionOfDim(kFirstOpaqueDim + i) && dependsOn(nest, value, dim))
-      return true;
-  return false;
-}
-
-// Whether a value of the body may differ along a dimension.
-bool LoopFunction::dependsOn(const LoopNest &nest, Value value, unsigned dim) {
-  Operation *op = value.getDefiningOp();
-  auto holds = [&](Operation *op) {
-    auto it = nest.conditions.find(op);
-    return it != nest.conditions.end() &&
-           llvm::any_of(it->second.exprs, [&](AffineExpr expr) { return dependsOn(nest, expr, dim); });
-  };
-  if (auto load = llvm::dyn_cast_or_null<ir::LoadOp>(op))
-    return dependsOn(nest, nest.offset.lookup(load), dim) || holds(load) ||
-           (load.getFill() && dependsOn(nest, load.getFill(), dim));
-  if (auto inSet = llvm::dyn_cast_or_null<ir::InSetOp>(op))
-    return holds(inSet);
-  if (!op || llvm::isa<ir::ApplyOp>(op))
-    return dependsOn(nest, nest.index.lookup(value), dim);
-  return llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn(nest, operand, dim); });
-}
 
 LoopFunction::ScatterItems LoopFunction::cutScatter(const LoopNest &nest) {
   ScatterItems items;
   ir::ScatterOp scatter = group.scatter;
   AffineExpr target = nest.offset.lookup(scatter);
   IndexSimplifier simplifier = nest.simplifier();
-  // Dimensions that are indices of the result as they are, unless merged with another.
-  llvm::SmallVector<bool> meets(nest.numDims(), false), separate(nest.numDims(), false);
-  for (BlockArgument argument : nest.op.getBody().getArguments()) {
-    AffineExpr plain = getAffineDimExpr(argument.getArgNumber(), mlir);
-    bool isPlain = llvm::is_contained(scatter.getMap().getResults(), plain);
-    for (unsigned dim = 0; dim < nest.numDims(); ++dim)
-      if (nest.index.lookup(argument).isFunctionOfDim(dim))
-        (isPlain ? separate : meets)[dim] = true;
-  }
+  llvm::SmallVector<bool> separate = separateDims(nest, scatter);
   llvm::SmallVector<unsigned> parallel;
   int inner = -1;
   for (unsigned dim = 0; dim < nest.numDims(); ++dim) {
-    if (!separate[dim] || meets[dim])
+    if (!separate[dim])
       continue;
     AffineExpr stride = simplifier.stride(target, dim);
     if (stride && ir::getConstant(stride) == 1 && nest.constantExtent(dim) != 1)
@@ -189,60 +96,6 @@ LoopFunction::ScatterItems LoopFunction::cutScatter(const LoopNest &nest) {
   return items;
 }
 
-void LoopFunction::emitUpdate(const LoopNest &nest, const Point &point, ValueRange results) {
-  ir::ScatterOp scatter = group.scatter;
-  // Positions are the same in all lanes.
-  Values dims = point.dims;
-  for (Value position : results.drop_back()) {
-    if (llvm::isa<VectorType>(position.getType()))
-      position = b.create<vector::ExtractOp>(loc, position, 0);
-    dims.push_back(b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), position));
-  }
-  llvm::DenseMap<AffineExpr, AffineExpr> compact;
-  for (unsigned i = 0; i < results.size() - 1; ++i)
-    compact[getAffineDimExpr(kFirstPosition + i, mlir)] = getAffineDimExpr(nest.numDims() + i, mlir);
-  auto emit = [&](AffineExpr expr) {
-    return affine::expandAffineExpr(b, loc, expr.replace(compact), dims, context.symbols);
-  };
-  auto update = [&] {
-    Value offset = emit(nest.offset.lookup(scatter)), memref = memrefOf(scatter.getY()), value = results.back();
-    Type element = elementOf(scatter.getY());
-    auto vector = llvm::dyn_cast<VectorType>(value.getType());
-    if (scatter.getKind() != ir::ScatterKind::Assign) {
-      Value old;
-      auto stored = vector ? VectorType::get(vector.getShape(), storageType(element)) : VectorType();
-      if (!vector)
-        old = b.create<memref::LoadOp>(loc, memref, offset);
-      else if (point.mask)
-        old = b.create<vector::MaskedLoadOp>(loc, stored, memref, offset, point.mask,
-                                             b.create<arith::ConstantOp>(loc, b.getZeroAttr(stored)));
-      else
-        old = b.create<vector::LoadOp>(loc, stored, memref, offset);
-      value = combine(b, loc, scatter, fromStorage(b, loc, old, element), value);
-    }
-    value = toStorage(b, loc, value, element);
-    if (!vector)
-      b.create<memref::StoreOp>(loc, value, memref, offset);
-    else if (point.mask)
-      b.create<vector::MaskedStoreOp>(loc, memref, offset, point.mask, value);
-    else
-      b.create<vector::StoreOp>(loc, value, memref, offset);
-  };
-  auto it = nest.conditions.find(scatter);
-  if (it == nest.conditions.end())
-    return update();
-  Value holds = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
-  for (auto [expr, equal] : llvm::zip(it->second.exprs, it->second.equal)) {
-    auto predicate = equal ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    holds = b.createOrFold<arith::AndIOp>(loc, holds,
-                                          b.createOrFold<arith::CmpIOp>(loc, predicate, emit(expr), constant(0)));
-  }
-  auto branch = b.create<scf::IfOp>(loc, holds, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  update();
-}
-
 void LoopFunction::emitScatter(llvm::StringRef name, KernelCode &code) {
   LoopNest &nest = nests[0];
   ScatterItems items = cutScatter(nest);
@@ -263,8 +116,10 @@ void LoopFunction::emitScatter(llvm::StringRef name, KernelCode &code) {
       Value high = b.create<arith::AddIOp>(loc, low, constant(items.block));
       emitter.setRange(items.blockDim, low, b.create<arith::MinSIOp>(loc, high, extent(nest.extents[items.blockDim])));
     }
-    emitter.emit(dims,
-                 [&](BodyEmitter &, const Point &point, ValueRange results) { emitUpdate(nest, point, results); });
+    emitter.emit(dims, [&](BodyEmitter &, const Point &point, ValueRange results) {
+      emitScatterUpdate(b, nest, group.scatter, point, results, memrefOf(ir::ScatterOp(group.scatter).getY()),
+                        context.symbols);
+    });
   });
   int64_t perItem = 1;
   for (unsigned dim = 0; dim < nest.numDims(); ++dim)

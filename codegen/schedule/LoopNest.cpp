@@ -1,6 +1,7 @@
 //===- LoopNest.cpp - a tcc.loops as schedules see it ---------------------===//
 #include "codegen/schedule/LoopNest.h"
 
+#include "codegen/schedule/ElementTypes.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IntegerSet.h"
@@ -181,6 +182,36 @@ void LoopNest::mergeDims(unsigned first) {
     extents[dim] = simplifier().simplify(extents[dim - 1] * extents[dim]);
     remove(dim - 1, replacements);
   }
+}
+
+int64_t bodyCost(const LoopNest &nest) {
+  int64_t cost = 0;
+  for (Operation &op : nest.op.getBody().front()) {
+    if (op.getDialect() && op.getDialect()->getNamespace() == "math")
+      cost += 12;
+    else
+      ++cost;
+  }
+  return cost;
+}
+
+llvm::SmallVector<ir::LoadOp> transposedLoads(const LoopNest &nest, unsigned laneDim, unsigned tileDim) {
+  llvm::SmallVector<ir::LoadOp> result;
+  IndexSimplifier simplifier = nest.simplifier();
+  for (ir::LoadOp load : nest.loads()) {
+    AffineExpr offset = nest.offset.lookup(load);
+    AffineExpr lane = simplifier.stride(offset, laneDim), tile = simplifier.stride(offset, tileDim);
+    bool opaque = llvm::any_of(llvm::seq<unsigned>(0, nest.opaque.size()),
+                               [&](unsigned i) { return offset.isFunctionOfDim(kFirstOpaqueDim + i); });
+    if (!lane || !tile || opaque || nest.conditions.count(load) || ir::getConstant(tile) != 1)
+      continue;
+    if (std::optional<int64_t> constant = ir::getConstant(lane); constant && (*constant == 0 || *constant == 1))
+      continue;
+    if (storageType(llvm::cast<RankedTensorType>(load.getTensor().getType()).getElementType())
+            .getIntOrFloatBitWidth() >= 16)
+      result.push_back(load);
+  }
+  return result;
 }
 
 } // namespace tcc::codegen

@@ -57,6 +57,12 @@ private:
   void substitute(llvm::ArrayRef<mlir::AffineExpr> replacements);
 };
 
+/// Loads that run along `tileDim` where lanes run along `laneDim`.
+llvm::SmallVector<ir::LoadOp> transposedLoads(const LoopNest &nest, unsigned laneDim, unsigned tileDim);
+
+/// Number of ops in the body, roughly: for unrolling and grain.
+int64_t bodyCost(const LoopNest &nest);
+
 /// Row-major offset of a coordinate in a tensor type, leaving out the first axes.
 mlir::AffineExpr rowMajorOffset(llvm::ArrayRef<mlir::AffineExpr> coordinate, llvm::ArrayRef<mlir::AffineExpr> extents,
                                 unsigned skip, mlir::MLIRContext *context);

@@ -1,7 +1,7 @@
 //===- Body.h - bodies of tcc.loops inside a tile -----------------*- C++ -*-===//
 #pragma once
 
-#include "codegen/cpu/ElementOps.h"
+#include "codegen/schedule/ElementOps.h"
 #include "codegen/schedule/template/Emit.h"
 #include "codegen/schedule/template/TileExpr.h"
 #include "ir/Dialect.h"

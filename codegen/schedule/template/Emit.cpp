@@ -1,7 +1,7 @@
 //===- Emit.cpp -----------------------------------------------------------===//
 #include "codegen/schedule/template/Emit.h"
 
-#include "codegen/cpu/ElementOps.h"
+#include "codegen/schedule/ElementOps.h"
 #include "codegen/schedule/RoundOnce.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,5 +1,5 @@
 //===- BodyEmitter.cpp - bodies of loops, scalar or vector ----------------===//
-#include "codegen/cpu/BodyEmitter.h"
+#include "codegen/schedule/BodyEmitter.h"
 
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -197,6 +197,16 @@ Value BodyEmitter::loadContiguous(ir::LoadOp op, const Point &at, int64_t lanes)
   return fromStorage(b, loc, value, element);
 }
 
+Value BodyEmitter::loadOffset(ir::LoadOp op, const Point &at) {
+  point = at;
+  return scalarIndex(nest.offset.lookup(op));
+}
+
+Value BodyEmitter::resultOffset(unsigned result, const Point &at) {
+  point = at;
+  return scalarIndex(nest.resultOffset[result]);
+}
+
 Value BodyEmitter::load(ir::LoadOp op) {
   if (Value value = loaded.lookup(op))
     return value;
@@ -299,7 +309,7 @@ Value BodyEmitter::boundsCheck(ir::BoundsCheckOp op) {
 Values BodyEmitter::evaluate(const Point &at) {
   point = at;
   values.clear();
-  ElementOps ops{b, loc, context.contract};
+  ElementOps ops{b, loc, context.contract, context.nativeBf16};
   if (context.errorWord)
     ops.report = [this](Value bad, int64_t code) { report(bad, code); };
   Block &body = nest.op.getBody().front();
@@ -332,13 +342,13 @@ Values BodyEmitter::evaluate(const Point &at) {
 void BodyEmitter::store(Value value, unsigned result, Value memref, const Point &at) {
   point = at;
   Type element = llvm::cast<RankedTensorType>(nest.op.getResult(result).getType()).getElementType();
-  storeAt(toStorage(b, loc, value, element), nest.resultOffset[result], memref, {});
+  storeAt(toStorage(b, loc, value, element, context.nativeBf16), nest.resultOffset[result], memref, {});
 }
 
 void BodyEmitter::storePartial(Value value, unsigned result, Value memref, Value base, const Point &at) {
   point = at;
   Type element = llvm::cast<RankedTensorType>(nest.op.getResult(result).getType()).getElementType();
-  storeAt(toStorage(b, loc, value, computeType(element)), nest.resultOffset[result], memref, base);
+  storeAt(toStorage(b, loc, value, computeType(element), context.nativeBf16), nest.resultOffset[result], memref, base);
 }
 
 void BodyEmitter::storeAt(Value value, AffineExpr offset, Value memref, Value base) {

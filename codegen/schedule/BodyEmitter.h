@@ -1,7 +1,7 @@
 //===- BodyEmitter.h - bodies of loops, scalar or vector ----------*- C++ -*-===//
 #pragma once
 
-#include "codegen/cpu/ElementOps.h"
+#include "codegen/schedule/ElementOps.h"
 #include "codegen/schedule/LoopNest.h"
 #include "mlir/IR/Builders.h"
 
@@ -26,9 +26,10 @@ struct Point {
 /// What bodies read besides their nest.
 struct BodyContext {
   std::function<TensorPlace(mlir::Value)> place;
-  Values symbols;        ///< values of the function's symbols, by position; null for those it does not have
-  mlir::Value errorWord; ///< memref<?xi64>, where the kernel may fail
-  bool contract = true;  ///< whether a * b + c may be fused
+  Values symbols;          ///< values of the function's symbols, by position; null for those it does not have
+  mlir::Value errorWord;   ///< memref<?xi64>, where the kernel may fail
+  bool contract = true;    ///< whether a * b + c may be fused
+  bool nativeBf16 = false; ///< see toStorage()
 };
 
 /// Emits a nest's body. Float16 and bfloat16 values are computed as float32; the values it returns are.
@@ -42,6 +43,9 @@ public:
 
   /// Loads `lanes` elements that are contiguous along another dimension, from a point without lanes.
   mlir::Value loadContiguous(ir::LoadOp op, const Point &point, int64_t lanes);
+  /// Where a load reads and a result is written at a point without lanes.
+  mlir::Value loadOffset(ir::LoadOp op, const Point &point);
+  mlir::Value resultOffset(unsigned result, const Point &point);
   /// What evaluate() takes for a load instead of loading.
   void setLoaded(ir::LoadOp op, mlir::Value value) { loaded[op] = value; }
   void clearLoaded() { loaded.clear(); }

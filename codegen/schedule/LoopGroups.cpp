@@ -1,5 +1,5 @@
 //===- LoopGroups.cpp - which loops of a kernel run together --------------===//
-#include "codegen/cpu/LoopGroups.h"
+#include "codegen/schedule/LoopGroups.h"
 
 #include "ir/Extents.h"
 
@@ -7,10 +7,6 @@ using namespace mlir;
 
 namespace tcc::codegen {
 namespace {
-
-// Fewer rows than this do not keep threads busy; fewer elements than that need no threads.
-constexpr int64_t kFewRows = 8;
-constexpr int64_t kLittleWork = 1 << 15;
 
 unsigned numParallel(ir::LoopsOp op) { return op.getExtents().getExprs().size() - op.getNumReductions(); }
 
@@ -52,7 +48,7 @@ unsigned sharedPrefix(llvm::ArrayRef<ir::LoopsOp> loops) {
   return prefix == deepest && prefix ? prefix - 1 : prefix;
 }
 
-bool isWorthwhile(llvm::ArrayRef<ir::LoopsOp> loops, unsigned prefix, const CpuDescription &cpu) {
+bool isWorthwhile(llvm::ArrayRef<ir::LoopsOp> loops, unsigned prefix, const LoopGroupLimits &limits) {
   if (prefix == 0)
     return false;
   int64_t rows = constantProduct(ir::LoopsOp(loops[0]).getExtents().getExprs().take_front(prefix), 64);
@@ -62,9 +58,9 @@ bool isWorthwhile(llvm::ArrayRef<ir::LoopsOp> loops, unsigned prefix, const CpuD
     for (Value result : op.getResults())
       scratch += constantProduct(llvm::ArrayRef(ir::getExtents(result.getType())).drop_front(prefix), 64) * 4;
   }
-  if (scratch > cpu.l2Bytes)
+  if (scratch > limits.scratchBytes)
     return false;
-  return rows >= kFewRows || work <= kLittleWork;
+  return rows >= limits.fewRows || work <= limits.littleWork;
 }
 
 } // namespace
@@ -73,7 +69,7 @@ ir::ScatterOp scatterOf(ir::LoopsOp op) {
   return op->use_empty() ? ir::ScatterOp() : llvm::dyn_cast<ir::ScatterOp>(*op->user_begin());
 }
 
-llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const CpuDescription &cpu) {
+llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const LoopGroupLimits &limits) {
   llvm::SmallVector<LoopGroup> groups;
   for (auto op : kernel.getBody().front().getOps<ir::LoopsOp>()) {
     if (auto scatter = scatterOf(op); scatter && scatter.getInto() != op.getResult(0)) {
@@ -84,7 +80,7 @@ llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const CpuDescriptio
       llvm::SmallVector<ir::LoopsOp> together = groups.back().loops;
       together.push_back(op);
       unsigned prefix = sharedPrefix(together);
-      if (isWorthwhile(together, prefix, cpu)) {
+      if (isWorthwhile(together, prefix, limits)) {
         groups.back() = {together, prefix};
         continue;
       }

@@ -1,7 +1,6 @@
 //===- LoopGroups.h - which loops of a kernel run together --------*- C++ -*-===//
 #pragma once
 
-#include "codegen/cpu/CpuDescription.h"
 #include "codegen/schedule/LoopNest.h"
 
 namespace tcc::codegen {
@@ -18,6 +17,13 @@ struct LoopGroup {
 /// The scatter that reads what the loops make, or null.
 ir::ScatterOp scatterOf(ir::LoopsOp op);
 
-llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const CpuDescription &cpu);
+/// When it pays for loops to share a function.
+struct LoopGroupLimits {
+  int64_t scratchBytes = 0;     ///< most that a row may leave from one loop to the next
+  int64_t fewRows = 8;          ///< fewer rows do not keep threads busy,
+  int64_t littleWork = 1 << 15; ///< unless there are no more elements than this
+};
+
+llvm::SmallVector<LoopGroup> groupLoops(ir::KernelOp kernel, const LoopGroupLimits &limits);
 
 } // namespace tcc::codegen

@@ -1,5 +1,5 @@
 //===- ElementOps.cpp -----------------------------------------------------===//
-#include "codegen/cpu/ElementOps.h"
+#include "codegen/schedule/ElementOps.h"
 
 #include "codegen/schedule/RoundOnce.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,14 +52,14 @@ Value fromStorage(OpBuilder &b, Location loc, Value value, Type element) {
   return value;
 }
 
-Value toStorage(OpBuilder &b, Location loc, Value value, Type element) {
+Value toStorage(OpBuilder &b, Location loc, Value value, Type element, bool nativeBf16) {
   // As it was loaded.
   if (auto widening = value.getDefiningOp<arith::ExtFOp>(); widening && isHalf(element))
     if (getElementTypeOrSelf(widening.getIn().getType()) == element)
       return widening.getIn();
-  if (element.isBF16())
+  if (element.isBF16() && !nativeBf16)
     return truncateToBf16(b, loc, value);
-  if (element.isF16())
+  if (isHalf(element))
     return b.create<arith::TruncFOp>(loc, withElement(value.getType(), element), value);
   if (element.isInteger(1))
     return b.create<arith::ExtUIOp>(loc, withElement(value.getType(), b.getI8Type()), value);
@@ -84,6 +84,16 @@ Value emitIndexOp(OpBuilder &b, Location loc, AffineExprKind kind, Value lhs, Va
   default:
     return b.createOrFold<arith::CeilDivSIOp>(loc, lhs, rhs);
   }
+}
+
+Value emitExtent(OpBuilder &b, Location loc, AffineExpr expr, llvm::ArrayRef<Value> symbols) {
+  if (auto constant = llvm::dyn_cast<AffineConstantExpr>(expr))
+    return b.create<arith::ConstantIndexOp>(loc, constant.getValue());
+  if (auto symbol = llvm::dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = llvm::cast<AffineBinaryOpExpr>(expr);
+  Value lhs = emitExtent(b, loc, binary.getLHS(), symbols), rhs = emitExtent(b, loc, binary.getRHS(), symbols);
+  return emitIndexOp(b, loc, binary.getKind(), lhs, rhs, /*nonNegative=*/false);
 }
 
 // Integer division traps on x86 for a zero divisor and for the one quotient that does not fit: both are replaced
@@ -145,7 +155,9 @@ Value ElementOps::emit(Operation &op, llvm::ArrayRef<Value> given, int64_t allLa
     return divide(op, operands[0], operands[1]);
   Type from = op.getNumOperands() ? op.getOperand(0).getType() : Type();
   Type to = op.getResult(0).getType();
-  auto round = [&](Value value, Type half) { return fromStorage(b, loc, toStorage(b, loc, value, half), half); };
+  auto round = [&](Value value, Type half) {
+    return fromStorage(b, loc, toStorage(b, loc, value, half, nativeBf16), half);
+  };
 
   if (llvm::isa<arith::ExtFOp>(op) && isHalf(from) && to.isF32())
     return operands[0];
@@ -158,7 +170,7 @@ Value ElementOps::emit(Operation &op, llvm::ArrayRef<Value> given, int64_t allLa
   if (to.isBF16() && llvm::isa<arith::SIToFPOp, arith::UIToFPOp>(op))
     return round(toFloat32ForHalf(b, loc, operands[0], llvm::isa<arith::UIToFPOp>(op)), to);
   if (llvm::isa<arith::BitcastOp>(op) && (isHalf(from) || isHalf(to))) {
-    Value value = isHalf(from) ? toStorage(b, loc, operands[0], from) : operands[0];
+    Value value = isHalf(from) ? toStorage(b, loc, operands[0], from, nativeBf16) : operands[0];
     value = b.create<arith::BitcastOp>(loc, vectorOf(to, lanes), value);
     return isHalf(to) ? fromStorage(b, loc, value, to) : value;
   }

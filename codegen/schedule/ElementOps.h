@@ -19,17 +19,24 @@ mlir::Type vectorOf(mlir::Type element, int64_t lanes);
 
 /// From the type in memory to the one it is computed in, and back; scalars and vectors.
 mlir::Value fromStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
-mlir::Value toStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
+/// `nativeBf16`: the target's conversion to bfloat16 rounds to the nearest and keeps denormals; else it is spelled out.
+mlir::Value toStorage(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element,
+                      bool nativeBf16 = false);
 
 /// One operation of index arithmetic, folded as it is built; scalars or vectors. `nonNegative`: the left operand is.
 mlir::Value emitIndexOp(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExprKind kind, mlir::Value lhs,
                         mlir::Value rhs, bool nonNegative);
 
+/// Emits an expression over symbols only.
+mlir::Value emitExtent(mlir::OpBuilder &b, mlir::Location loc, mlir::AffineExpr expr,
+                       llvm::ArrayRef<mlir::Value> symbols);
+
 /// Emits ops of bodies on values of their compute types.
 struct ElementOps {
   mlir::OpBuilder &b;
   mlir::Location loc;
-  bool contract = true; ///< whether a * b + c may be fused
+  bool contract = true;    ///< whether a * b + c may be fused
+  bool nativeBf16 = false; ///< see toStorage()
   /// Called where a lane divides by zero, with the condition (a scalar or vector) and a code of kernel_abi.h; the
   /// quotient is that by one. Null: not reported.
   std::function<void(mlir::Value bad, int64_t code)> report = {};
