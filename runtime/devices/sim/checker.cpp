@@ -128,21 +128,19 @@ struct Checker::Impl {
     std::string message;
     bool overwrites = false, initialised = !is_shared || kind == kTccSimWrite;
     shadow.ForEach(offset, bytes, [&](ShadowCell& cell) {
-      initialised |= cell.write.segment != 0 && segments[cell.write.segment - 1].block == blocks_started;
-      if (!(atomic && cell.write.atomic != 0)) {
-        message =
-            Race(cell.write, cell.write.atomic != 0 ? "updated" : "wrote", thread, address, bytes, kind, is_shared);
-        overwrites = kind == kTccSimWrite;
+      for (const PastAccess* past : {&cell.write, &cell.update}) {
+        initialised |= past->segment != 0 && segments[past->segment - 1].block == blocks_started;
+      }
+      message = Race(cell.write, "wrote", thread, address, bytes, kind, is_shared);
+      overwrites = kind == kTccSimWrite && !message.empty();
+      if (message.empty() && !atomic) message = Race(cell.update, "updated", thread, address, bytes, kind, is_shared);
+      for (const PastAccess& read : cell.reads) {
+        if (!writes || !message.empty()) break;
+        if (!(atomic && read.atomic != 0)) message = Race(read, "read", thread, address, bytes, kind, is_shared);
       }
       if (writes) {
-        for (const PastAccess& read : cell.reads) {
-          if (!message.empty()) break;
-          if (atomic && read.atomic != 0) continue;
-          message = Race(read, "read", thread, address, bytes, kind, is_shared);
-          if (!message.empty()) overwrites = false;
-        }
-        cell.write = now;
-        cell.reads[0] = cell.reads[1] = {};
+        (atomic ? cell.update : cell.write) = now;
+        if (!atomic) cell.reads[0] = cell.reads[1] = {};
       } else if (cell.reads[0].segment == 0 || cell.reads[0].thread == now.thread ||
                  segments[cell.reads[0].segment - 1].block != blocks_started) {
         cell.reads[0] = now;
@@ -156,9 +154,10 @@ struct Checker::Impl {
       suspect = std::make_unique<Suspect>(Suspect{std::move(message), address, pc, bytes, thread.index.linear, {}});
       std::memcpy(suspect->before, address, bytes);
     } else if (!initialised && uninitialised_shared) {
-      runner->Fail(
-          absl::StrFormat("%s %d bytes of shared memory that no thread of the block has written", Verb(kind), bytes),
-          pc);
+      runner->Fail(absl::StrFormat("%s %d bytes of shared memory that no thread of the block has written yet: it is "
+                                   "never written, or a barrier is missing",
+                                   Verb(kind), bytes),
+                   pc);
     }
   }
 

@@ -24,10 +24,11 @@ struct PastAccess {
   uint32_t pc = 0;  // from the start of the module
 };
 
-// Of one cell of memory: the last write, and two of the reads since, by different threads if there were such: whoever
-// writes next differs from one of them at least.
+// Of one cell of memory: the last write, the last atomic update, and two of the reads since the write, by different
+// threads if there were such: whoever writes next differs from one of them at least.
 struct ShadowCell {
   PastAccess write;
+  PastAccess update;
   PastAccess reads[2];
 };
 

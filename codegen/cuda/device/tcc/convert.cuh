@@ -46,8 +46,8 @@ struct Float8 {
     return __uint_as_float(sign | (exponent + 127 - kBias) << 23 | mantissa << (23 - MANTISSA));
   }
 
-  /// Rounded to nearest, ties to even. Beyond the largest number: that number if `saturate`, else infinity (NaN where
-  /// the type has none).
+  /// Rounded to nearest, ties to even. Beyond the largest number: that number if `saturate` (but NaN for infinities of
+  /// FNUZ, as in ONNX), else infinity (NaN where the type has none).
   static TCC_DEVICE uint8 bits(float x, bool saturate) {
     const uint32 source = __float_as_uint(x), magnitude = source & 0x7fffffffu;
     const uint32 sign = source >> 24 & 0x80u;
@@ -63,7 +63,7 @@ struct Float8 {
       result = (rounded >> (23 - MANTISSA)) - (static_cast<uint32>(127 - kBias) << MANTISSA);
     }
     if (result > kMax || magnitude == 0x7f800000u) {
-      result = saturate ? kMax : !FNUZ && !FINITE ? kMax + 1 : kNan;
+      result = saturate && !(FNUZ && magnitude == 0x7f800000u) ? kMax : !FNUZ && !FINITE ? kMax + 1 : kNan;
     }
     if (FNUZ && (result == 0 || result == kNan)) return static_cast<uint8>(result);
     return static_cast<uint8>(result | sign);

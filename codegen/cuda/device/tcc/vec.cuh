@@ -25,7 +25,11 @@ struct VecBits<8> {
 };
 template <>
 struct VecBits<16> {
+#ifdef TCC_SIM
+  typedef unsigned type __attribute__((vector_size(16)));  // which clang does not take apart
+#else
   using type = uint4;
+#endif
 };
 
 /// 1 to 16 bytes, a power of two of them. In memory it is aligned to its size.
