@@ -1,5 +1,5 @@
-// The 16-bit floats, under the names of the CUDA toolkit but without its headers (a third of a second of NVRTC's time
-// for each kernel). A text that includes cuda_fp16.h or cuda_bf16.h before this file gets those instead.
+// The 16-bit floats, under the names of the CUDA toolkit but without its headers, which NVRTC does not bring. A text that
+// includes cuda_fp16.h or cuda_bf16.h before this file gets those instead.
 #pragma once
 
 #include "tcc/platform.cuh"
