@@ -100,7 +100,7 @@ absl::Status ArtifactCache::MakeFolders() {
   if (const absl::Status made = MakeFolder(options_.folder); !made.ok() && !Exists(options_.folder)) return made;
   TCC_RETURN_IF_ERROR(CheckFolder(options_.folder));
   bool writable = true;
-  for (const char* name : {"", "/packages", "/constants", "/locks", "/files", "/notes", "/tuning"}) {
+  for (const char* name : {"", "/packages", "/constants", "/locks", "/files", "/notes", "/tuning", "/kernels"}) {
     const std::string path = root_ + name;
     if (!MakeFolder(path).ok() || access(path.c_str(), W_OK) != 0) writable = false;
     if (Exists(path)) TCC_RETURN_IF_ERROR(CheckFolder(path));

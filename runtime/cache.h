@@ -2,6 +2,7 @@
 //
 //   v1/packages/KEY.tcc    entries: package files, named by the hash of everything that went into them
 //   v1/constants/HASH.bin  large constants, shared by packages
+//   v1/kernels/KEY.kernel  kernels of devices, compiled, each with its checksum
 //   v1/locks/KEY.lock      one writer per key; a dead holder's lock is released by the kernel
 //   v1/files/...           content hashes of model files, by their identity
 //   v1/tuning/HASH.json    which schedule of a kernel is the fastest on a processor, as measured
@@ -22,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -82,6 +84,19 @@ class ArtifactCache {
   absl::StatusOr<std::shared_ptr<const Package>> GetOrBuild(const std::string& key, const Build& build,
                                                             bool* hit = nullptr, double wait_seconds = 0);
 
+  // A kernel of a device, compiled: bytes that mean something to whoever stored them. Nothing where there is no such
+  // entry; a damaged one, or one of another user, is reported once, removed, and none.
+  std::string KernelPath(const std::string& key) const { return root_ + "/kernels/" + key + ".kernel"; }
+  std::optional<std::string> LookupKernel(const std::string& key);
+  // The kernel, built if it is missing, with the rules of GetOrBuild: one builds, others wait for at most
+  // `wait_seconds` (0: any time); where nothing can be kept, it is built for the caller. Errors: those of `build`.
+  // Whoever stored kernels calls Trim when done.
+  using BuildKernel = std::function<absl::StatusOr<std::string>()>;
+  absl::StatusOr<std::string> GetOrBuildKernel(const std::string& key, const BuildKernel& build, bool* hit = nullptr,
+                                               double wait_seconds = 0);
+  // Removes what was not used for longest beyond the configured bound. (Writing a package does it, too.)
+  void Trim();
+
   // What files held when they were read.
   class Content {
    public:
@@ -116,6 +131,7 @@ class ArtifactCache {
   struct Stats {
     int64_t packages = 0, package_bytes = 0;
     int64_t constants = 0, constant_bytes = 0;
+    int64_t kernels = 0, kernel_bytes = 0;
     int64_t records = 0, record_bytes = 0;  // what is remembered of model files, of calls, of measurements
     int64_t max_bytes = 0;
   };
@@ -132,9 +148,9 @@ class ArtifactCache {
   std::vector<EntryInfo> List() const;  // most recently used first
   // Everything, temporaries of living processes too: these build again.
   absl::Status Clear();
-  // Removes least recently used packages and records until at most `max_bytes` remain (negative: the configured bound),
-  // then constants that nothing refers to and temporaries left by dead processes. Returns the number of packages
-  // removed.
+  // Removes least recently used packages, kernels and records until at most `max_bytes` remain (negative: the
+  // configured bound), then constants that nothing refers to and temporaries left by dead processes. Returns the number
+  // of packages removed.
   absl::StatusOr<int> CollectGarbage(int64_t max_bytes = -1);
   // Reads everything, removes what is damaged, and returns a line about each; removes temporaries of dead processes.
   absl::StatusOr<std::vector<std::string>> Verify();
@@ -160,6 +176,8 @@ class ArtifactCache {
   absl::Status RemoveTemporaries(bool all) const;
   std::string NotesPath(const std::string& model_key) const;
   absl::StatusOr<std::shared_ptr<const Package>> BuildPrivately(const Build& build);
+  // The bytes of an entry below kernels/, or what is wrong with it.
+  static absl::StatusOr<std::string_view> KernelBytes(std::string_view entry);
   absl::StatusOr<int> Evict(int64_t max_bytes, const std::string& keep);
   absl::StatusOr<std::string> HashFile(const std::string& path, struct stat* identity, bool* settled);
 

@@ -83,11 +83,14 @@ ArtifactCache::Stats ArtifactCache::GetStats() const {
   stats.max_bytes = options_.max_bytes;
   if (!readable_) return stats;
   const std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc"),
-                          constants = FilesOf(root_ + "/constants", ".bin"), records = RecordsOf(root_);
+                          constants = FilesOf(root_ + "/constants", ".bin"),
+                          kernels = FilesOf(root_ + "/kernels", ".kernel"), records = RecordsOf(root_);
   stats.packages = static_cast<int64_t>(packages.size());
   stats.package_bytes = TotalBytes(packages);
   stats.constants = static_cast<int64_t>(constants.size());
   stats.constant_bytes = TotalBytes(constants);
+  stats.kernels = static_cast<int64_t>(kernels.size());
+  stats.kernel_bytes = TotalBytes(kernels);
   stats.records = static_cast<int64_t>(records.size());
   stats.record_bytes = TotalBytes(records);
   return stats;
@@ -124,7 +127,8 @@ std::vector<ArtifactCache::EntryInfo> ArtifactCache::List() const {
 absl::Status ArtifactCache::Clear() {
   if (!readable_) return absl::OkStatus();
   absl::Status status;
-  for (const auto& [folder, suffix] : {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin")}) {
+  for (const auto& [folder, suffix] :
+       {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"), std::pair("/kernels", ".kernel")}) {
     for (const File& file : FilesOf(root_ + folder, suffix)) status.Update(Remove(file.path));
   }
   for (const File& file : RecordsOf(root_)) status.Update(Remove(file.path));
@@ -135,7 +139,7 @@ absl::Status ArtifactCache::Clear() {
 absl::Status ArtifactCache::RemoveTemporaries(bool all) const {
   const int64_t oldest = SecondsAgo(options_.grace_seconds);
   absl::Status status;
-  for (const char* folder : {"/packages", "/constants", "/files", "/notes", "/tuning"}) {
+  for (const char* folder : {"/packages", "/constants", "/files", "/notes", "/tuning", "/kernels"}) {
     std::error_code error;
     for (std::filesystem::directory_iterator it(root_ + folder, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
@@ -154,8 +158,9 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
   TCC_RETURN_IF_ERROR(RemoveTemporaries(/*all=*/false));
   std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc");
   std::vector<File> constants = FilesOf(root_ + "/constants", ".bin");
+  std::vector<File> kernels = FilesOf(root_ + "/kernels", ".kernel");
   std::vector<File> records = RecordsOf(root_);
-  int64_t total = TotalBytes(packages) + TotalBytes(constants) + TotalBytes(records);
+  int64_t total = TotalBytes(packages) + TotalBytes(constants) + TotalBytes(kernels) + TotalBytes(records);
   if (total <= max_bytes) return 0;
 
   // Who needs which constants: they go with the last package that does.
@@ -175,10 +180,11 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
     total -= file.bytes;
   }
 
-  // Packages and records, whichever was not used for longest. (A record that goes is learnt again.)
+  // Packages, kernels and records, whichever was not used for longest. (A record that goes is learnt again.)
   int removed = 0;
   std::vector<File> oldest_first = std::move(records);
   oldest_first.insert(oldest_first.end(), packages.begin(), packages.end());
+  oldest_first.insert(oldest_first.end(), kernels.begin(), kernels.end());
   std::sort(oldest_first.begin(), oldest_first.end(),
             [](const File& a, const File& b) { return a.used_ns < b.used_ns; });
   for (const File& file : oldest_first) {
@@ -237,6 +243,12 @@ absl::StatusOr<std::vector<std::string>> ArtifactCache::Verify() {
     const auto package = Package::Open(file.path, {.constant_store = constant_store(), .only_ours = true});
     const absl::Status status = package.ok() ? (*package)->VerifyConstants() : package.status();
     if (!status.ok()) TCC_RETURN_IF_ERROR(remove(file.path, status.message()));
+  }
+  for (const File& file : FilesOf(root_ + "/kernels", ".kernel")) {
+    const auto mapped = MappedFile::OpenOurs(file.path);
+    absl::Status status = mapped.status();
+    if (mapped.ok()) status = KernelBytes((*mapped)->bytes()).status();
+    if (!status.ok() && !absl::IsNotFound(status)) TCC_RETURN_IF_ERROR(remove(file.path, status.message()));
   }
   if (writable_) TCC_RETURN_IF_ERROR(RemoveTemporaries(/*all=*/false));
   return problems;

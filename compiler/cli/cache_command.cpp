@@ -27,6 +27,8 @@ int Stats(bool json) {
            {"package_bytes", stats.package_bytes},
            {"constants", stats.constants},
            {"constant_bytes", stats.constant_bytes},
+           {"kernels", stats.kernels},
+           {"kernel_bytes", stats.kernel_bytes},
            {"records", stats.records},
            {"record_bytes", stats.record_bytes},
            {"max_bytes", stats.max_bytes}});
@@ -35,6 +37,7 @@ int Stats(bool json) {
   std::printf("folder:    %s\n", cache.folder().c_str());
   std::printf("packages:  %" PRId64 ", %.1f MB\n", stats.packages, Megabytes(stats.package_bytes));
   std::printf("constants: %" PRId64 ", %.1f MB\n", stats.constants, Megabytes(stats.constant_bytes));
+  std::printf("kernels:   %" PRId64 ", %.1f MB\n", stats.kernels, Megabytes(stats.kernel_bytes));
   std::printf("records:   %" PRId64 ", %.1f MB\n", stats.records, Megabytes(stats.record_bytes));
   std::printf("limit:     %.0f MB\n", Megabytes(stats.max_bytes));
   return kOk;

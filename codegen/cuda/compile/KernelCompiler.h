@@ -48,10 +48,15 @@ struct CompileOptions {
 
   /// NVRTC: the library or a folder that holds it. Empty: $TCC_NVRTC, then where CudaFiles.h says.
   std::string nvrtc;
-  /// Folder with cuda_fp16.h and the headers it includes. Empty: $TCC_CUDA_INCLUDE, then where CudaFiles.h says.
+  /// Folder with cuda_fp16.h and the headers it includes, for texts that include those (the device library of tcc does
+  /// not). Empty: $TCC_CUDA_INCLUDE, then where CudaFiles.h says.
   std::string cudaInclude;
   /// clang++ for the simulated device. Empty: $TCC_SIM_CXX, else clang++-19 or clang++ in $PATH.
   std::string simCompiler;
+
+  /// Code for the simulated device reports its memory accesses, so that its checks find what is wrong with them
+  /// (runtime/devices/sim/sim_api.h), and is ten to fifty times slower. Unset: where $TCC_SIM_CHECKED is 1.
+  std::optional<bool> simChecked;
 
   /// Files that the texts include. Empty: the device library of tcc.
   llvm::ArrayRef<DeviceHeader> deviceLibrary;
