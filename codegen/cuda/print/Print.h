@@ -36,9 +36,9 @@
 // arithmetic is printed as plain signed arithmetic. All other integer arithmetic wraps, and is printed as unsigned
 // where C++ does not say so of signed. Shifts mask variable amounts. Division has MLIR's conditions.
 //
-// The text needs of tcc/device.cuh: namespace tcc with Vec<T, N> (operator[], aggregate of N elements, aligned), load<T,
-// N>(const T*), store(T*, Vec<T, N>), to_float(x), from_float<T>(x), atomic_{add,mul,max,min,and,or,exchange}, and what
-// tcc/scalar.cuh defines.
+// The text needs of tcc/device.cuh: namespace tcc with Vec<T, N> (operator[], aggregate of N elements, aligned),
+// load<T, N>(const T*), store(T*, Vec<T, N>), to_float(x), from_float<T>(x), atomic_{add,mul,max,min,and,or,exchange},
+// and what tcc/scalar.cuh defines.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
