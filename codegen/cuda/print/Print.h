@@ -13,7 +13,8 @@
 //    Argument attribute tcc.name (string): a name for people, sanitised.
 //  - types: i1 (bool; `unsigned char` holding 0 or 1 in memory), i8 (`signed char`), i16, i32, i64, index (`int` or
 //    `long long`), f32, f64; f16 and bf16 are only moved and converted (extf, truncf, bitcast, select): computing in
-//    them is refused. vector<NxT> of these (tcc::Vec<T, N>).
+//    them is refused. vector<NxT> of these (tcc::Vec<T, N> of 1,
+//    2, 4, 8 or 16 bytes, other sizes tcc::Lanes<T, N>: in registers only).
 //  - gpu: thread_id, block_id, block_dim, grid_dim, global_id, lane_id, barrier, shuffle (its value, not its validity).
 //  - scf: for (iter_args; index, i32, i64; unit or integer attribute tcc.unroll), if (results), while.
 //  - arith: all but the extended multiplications and additions. math: absf absi acos acosh asin asinh atan atan2
@@ -36,9 +37,8 @@
 // arithmetic is printed as plain signed arithmetic. All other integer arithmetic wraps, and is printed as unsigned
 // where C++ does not say so of signed. Shifts mask variable amounts. Division has MLIR's conditions.
 //
-// The text needs of tcc/device.cuh: namespace tcc with Vec<T, N> (operator[], aggregate of N elements, aligned),
-// load<T, N>(const T*), store(T*, Vec<T, N>), to_float(x), from_float<T>(x), atomic_{add,mul,max,min,and,or,exchange},
-// and what tcc/scalar.cuh defines.
+// Strict or not, the text is to be compiled without --use_fast_math (options of CUDA compilers by default: IEEE
+// division and square roots, denormals kept), by clang with -ffp-contract=off or on.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

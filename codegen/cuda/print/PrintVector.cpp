@@ -52,9 +52,11 @@ LogicalResult Printer::printVector(Operation &op) {
     if (load.getType().getElementType() != cast<MemRefType>(load.getBase().getType()).getElementType() ||
         load.getType().getElementType().isInteger(1))
       return unknown(op, "elements of the vector are those in memory, and no bools");
+    if (!isMemoryVector(load.getType()))
+      return unknown(op, "vectors in memory have 1, 2, 4, 8 or 16 bytes");
     std::string name = nameFor(op);
-    line("const " + typeOf(type) + " " + name + " = tcc::load<" + std::to_string(load.getType().getDimSize(0)) + ">(" +
-         address(load.getBase(), load.getIndices()) + ");");
+    line("const " + typeOf(type) + " " + name + " = tcc::load_vec<" + std::to_string(load.getType().getDimSize(0)) +
+         ">(" + address(load.getBase(), load.getIndices()) + ");");
     defineName(load.getResult(), name);
     return success();
   }
@@ -62,8 +64,10 @@ LogicalResult Printer::printVector(Operation &op) {
     if (store.getVectorType().getElementType() != cast<MemRefType>(store.getBase().getType()).getElementType() ||
         store.getVectorType().getElementType().isInteger(1))
       return unknown(op, "elements of the vector are those in memory, and no bools");
+    if (!isMemoryVector(store.getVectorType()))
+      return unknown(op, "vectors in memory have 1, 2, 4, 8 or 16 bytes");
     std::string name = vectorName(store.getValueToStore());
-    line("tcc::store(" + address(store.getBase(), store.getIndices()) + ", " + name + ");");
+    line("tcc::store_vec(" + address(store.getBase(), store.getIndices()) + ", " + name + ");");
     return success();
   }
   if (auto reduction = dyn_cast<vector::ReductionOp>(op))

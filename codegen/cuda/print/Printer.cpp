@@ -54,9 +54,15 @@ bool Printer::isPrintable(Type type) const {
   return type.isIndex() || type.isF32() || type.isF64() || isHalf(type);
 }
 
+bool Printer::isMemoryVector(VectorType type) const {
+  int64_t bytes = type.getDimSize(0) * std::max(1u, width(type) / 8);
+  return bytes <= 16 && llvm::isPowerOf2_64(bytes);
+}
+
 std::string Printer::typeOf(Type type) const {
   if (auto vector = dyn_cast<VectorType>(type))
-    return "tcc::Vec<" + typeOf(vector.getElementType()) + ", " + std::to_string(vector.getDimSize(0)) + ">";
+    return (isMemoryVector(vector) ? "tcc::Vec<" : "tcc::Lanes<") + typeOf(vector.getElementType()) + ", " +
+           std::to_string(vector.getDimSize(0)) + ">";
   if (type.isIntOrIndex())
     return signedType(width(type)).str();
   if (type.isF16())

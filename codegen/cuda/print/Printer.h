@@ -27,6 +27,8 @@ public:
   /// Of elements in memory: bools are unsigned char.
   std::string memoryType(mlir::Type element) const;
   bool isPrintable(mlir::Type type) const;
+  /// tcc::Vec, which is loaded and stored at once; others are tcc::Lanes.
+  bool isMemoryVector(mlir::VectorType type) const;
   /// Of an integer or index.
   unsigned width(mlir::Type type) const;
   /// Whether a function writes through a pointer or gives it to somebody who may.

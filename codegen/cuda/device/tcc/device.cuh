@@ -7,6 +7,7 @@
 #include "tcc/float16.cuh"
 #include "tcc/convert.cuh"
 #include "tcc/vec.cuh"
+#include "tcc/lanes.cuh"
 #include "tcc/reduce.cuh"
 #include "tcc/statistics.cuh"
 #include "tcc/atomics.cuh"
