@@ -85,6 +85,21 @@ TEST_F(Faults, OutOfBounds) {
               AllOf(HasSubstr("reads 16 bytes"), HasSubstr("thread (64, 0, 0)")));
 }
 
+// Buffers side by side in one allocation.
+TEST_F(Faults, OutOfTheBuffersOfTheLaunch) {
+  const auto place = reinterpret_cast<uintptr_t>(x_.get());
+  LaunchOptions options;
+  options.buffers = {{place + 512, place + 1024}, {place, place + 512}, {place + 100, place + 200}};
+  const auto run = [&](unsigned threads) {
+    return checked_.RunWith("vector_past_end", {1}, {threads}, 0, options, x_.get(), x_.get() + 128);
+  };
+  EXPECT_EQ(run(32), absl::OkStatus());
+  options.buffers[1].end = place + 480;
+  const absl::Status status = run(32);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("thread (30, 0, 0)"), HasSubstr("0 bytes past the end of the buffer of 480 bytes")));
+}
+
 TEST_F(Faults, Misaligned) {
   EXPECT_THAT(Message("misaligned_element", {1}, {32}, 0, reinterpret_cast<const char*>(x_.get()), y_.get()),
               HasSubstr("misaligned read of 4 bytes"));

@@ -75,7 +75,9 @@ struct Checker::Impl {
 
   Impl(const Kernel& kernel, const LaunchOptions& options)
       : module(*kernel.module), uninitialised_shared(options.uninitialised_shared) {
-    for (const MemoryRange& range : RegisteredMemory()) regions.push_back({range, nullptr});
+    for (const MemoryRange& range : options.buffers.empty() ? RegisteredMemory() : Disjoint(options.buffers)) {
+      regions.push_back({range, nullptr});
+    }
   }
 
   void NewSegment(unsigned warp) {

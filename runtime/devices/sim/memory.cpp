@@ -1,9 +1,8 @@
 #include "runtime/devices/sim/memory.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
-
-#include "runtime/devices/sim/sim_api.h"
 
 namespace tcc::sim {
 namespace {
@@ -36,6 +35,20 @@ std::vector<MemoryRange> RegisteredMemory() {
   ranges.reserve(TheRegistry().ranges.size());
   for (const auto& [begin, end] : TheRegistry().ranges) ranges.push_back({begin, end});
   return ranges;
+}
+
+std::vector<MemoryRange> Disjoint(std::vector<MemoryRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const MemoryRange& a, const MemoryRange& b) { return a.begin < b.begin; });
+  std::vector<MemoryRange> disjoint;
+  for (const MemoryRange& range : ranges) {
+    if (range.begin >= range.end) continue;
+    if (!disjoint.empty() && range.begin < disjoint.back().end) {
+      disjoint.back().end = std::max(disjoint.back().end, range.end);
+    } else {
+      disjoint.push_back(range);
+    }
+  }
+  return disjoint;
 }
 
 }  // namespace tcc::sim

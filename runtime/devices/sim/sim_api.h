@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct Dim {
   unsigned x = 1, y = 1, z = 1;
 };
 
+struct MemoryRange {
+  uintptr_t begin, end;
+};
+
 // Always found: collective operations that not all of their threads reach (a barrier in a branch, a shuffle that waits
 // for a lane which went elsewhere), lanes that read from lanes that are not there, fragments and wide loads at
 // misaligned addresses. In code compiled with `checked`: accesses outside of what the kernel may touch, misaligned
@@ -49,6 +54,9 @@ struct LaunchOptions {
   int threads = 1;
   // Checked code reports reads of shared memory that no thread of the block wrote.
   bool uninitialised_shared = true;
+  // What checked code may access. Empty: all registered memory. The buffers that a launch was given, where they lie
+  // side by side in one allocation: an index past the end of one of them is found then, too. They may overlap.
+  std::vector<MemoryRange> buffers;
 };
 
 // Runs the kernel; it is done when this returns. `params`: an address for each parameter of the kernel, as
