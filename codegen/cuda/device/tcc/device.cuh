@@ -14,3 +14,4 @@
 #include "tcc/cp_async.cuh"
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
+#include "tcc/barrier.cuh"
