@@ -15,3 +15,4 @@
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
 #include "tcc/barrier.cuh"
+#include "tcc/wgmma.cuh"
