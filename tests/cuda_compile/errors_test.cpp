@@ -82,11 +82,13 @@ TEST(CudaCompileErrors, WithoutNvrtc) {
   options.nvrtc = "/nonexistent/nvrtc";
   EXPECT_THAT(compileError(scaleKernel("scale"), "sm_80", options),
               AllOf(HasSubstr("'/nonexistent/nvrtc', which does not exist"), HasSubstr("nvidia-cuda-nvrtc")));
+  const char* before = getenv("TCC_NVRTC");
+  const std::string old = before == nullptr ? "" : before;  // (empty is as good as unset)
   setenv("TCC_NVRTC", "/nonexistent/elsewhere", 1);
   options.nvrtc.clear();
   EXPECT_THAT(compileError(scaleKernel("scale"), "sm_80", options),
               HasSubstr("TCC_NVRTC is '/nonexistent/elsewhere', which does not exist"));
-  unsetenv("TCC_NVRTC");
+  setenv("TCC_NVRTC", old.c_str(), 1);
 }
 
 TEST(CudaCompileErrors, WhatIsNotNvrtc) {

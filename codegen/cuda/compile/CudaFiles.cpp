@@ -1,6 +1,9 @@
 //===- CudaFiles.cpp -------------------------------------------------------===//
 #include "codegen/cuda/compile/CudaFiles.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -101,6 +104,26 @@ std::vector<std::string> toolkits() {
   return places;
 }
 
+/// Python and conda environments that are active.
+std::vector<std::string> environments() {
+  std::vector<std::string> places;
+  for (const char *name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (std::string value = environment(name); !value.empty())
+      places.push_back(value);
+  return places;
+}
+
+/// Where the loader finds it although none of the folders has it (/etc/ld.so.conf). It has to be loaded for that.
+std::string libraryOfLoader() {
+  for (const char *name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+    void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    link_map *map = nullptr;
+    if (library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, static_cast<void *>(&map)) == 0 && map != nullptr)
+      return map->l_name;
+  }
+  return "";
+}
+
 struct Place {
   std::string name; // for the error
   std::vector<std::string> folders;
@@ -145,8 +168,8 @@ llvm::Expected<std::string> findNvrtc(llvm::StringRef place) {
   places.push_back({"the system's library folders",
                     {"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
                      "/lib/x86_64-linux-gnu", "/usr/lib"}});
-  if (std::string environmentFolder = environment("VIRTUAL_ENV"); !environmentFolder.empty())
-    places.push_back({environmentFolder, libraryFolders(environmentFolder)});
+  for (const std::string &folder : environments())
+    places.push_back({folder, libraryFolders(folder)});
   std::string looked;
   for (const Place &one : places) {
     for (const std::string &folder : one.folders)
@@ -154,6 +177,8 @@ llvm::Expected<std::string> findNvrtc(llvm::StringRef place) {
         return realPath(file);
     looked += (looked.empty() ? "" : ", ") + one.name;
   }
+  if (std::string file = libraryOfLoader(); !file.empty())
+    return realPath(file);
   return notFound("no NVRTC, which compiles CUDA kernels (libnvrtc.so.13 or .12; looked in " + looked +
                   "). Install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TCC_NVRTC to its folder or to the "
                   "Python environment");
@@ -179,8 +204,8 @@ llvm::Expected<std::string> findCudaInclude(llvm::StringRef place, llvm::StringR
     folders.push_back(below(path::parent_path(path::parent_path(library)), "cuda_runtime/include"));
   }
   std::vector<std::string> places = toolkits();
-  if (std::string environmentFolder = environment("VIRTUAL_ENV"); !environmentFolder.empty())
-    places.push_back(environmentFolder);
+  for (const std::string &folder : environments())
+    places.push_back(folder);
   for (const std::string &toolkit : places)
     for (const std::string &root : rootsOf(toolkit))
       folders.push_back(below(root, "include"));
@@ -203,8 +228,8 @@ llvm::Expected<std::string> findCudaTool(llvm::StringRef name, llvm::StringRef n
   if (!nvrtc.empty())
     folders.push_back(below(path::parent_path(path::parent_path(nvrtc)), "bin"));
   std::vector<std::string> places = toolkits();
-  if (std::string environmentFolder = environment("VIRTUAL_ENV"); !environmentFolder.empty())
-    places.push_back(environmentFolder);
+  for (const std::string &folder : environments())
+    places.push_back(folder);
   for (const std::string &toolkit : places)
     for (const std::string &root : rootsOf(toolkit))
       folders.push_back(below(root, "bin"));

@@ -15,15 +15,17 @@ namespace tcc::codegen {
 ///   2. the folders of $LD_LIBRARY_PATH;
 ///   3. $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, /usr/local/cuda-*;
 ///   4. the system's library folders;
-///   5. the Python environment $VIRTUAL_ENV (PyPI nvidia-cuda-nvrtc).
-/// No library is loaded. The error lists the places that were looked at.
+///   5. the active Python or conda environment, $VIRTUAL_ENV or $CONDA_PREFIX (PyPI nvidia-cuda-nvrtc);
+///   6. where else the loader finds it: only for that it is loaded.
+/// The error lists the places that were looked at.
 llvm::Expected<std::string> findNvrtc(llvm::StringRef place);
 
 /// The folder of cuda_fp16.h: `place`, else $TCC_CUDA_INCLUDE (an error where it has none), else beside the NVRTC that
 /// was found, in a toolkit, or in /usr/include. Kernels need it only where they include CUDA's own headers.
 llvm::Expected<std::string> findCudaInclude(llvm::StringRef place, llvm::StringRef nvrtc);
 
-/// A tool of the toolkit ("nvdisasm"): in $TCC_CUDA_TOOLS, $PATH, beside NVRTC (../bin), in a toolkit, in $VIRTUAL_ENV.
+/// A tool of the toolkit ("nvdisasm"): in $TCC_CUDA_TOOLS, $PATH, beside NVRTC (../bin), in a toolkit, in the active
+/// environment.
 llvm::Expected<std::string> findCudaTool(llvm::StringRef name, llvm::StringRef nvrtc);
 
 /// The header of CUDA that a text includes, "cuda_fp16.h", or empty. (Headers in quotes are the device library's; those

@@ -39,7 +39,7 @@ struct DeviceHeader {
 };
 
 struct CompileOptions {
-  /// --use_fast_math: approximate division, square roots and functions, denormals are zero.
+  /// NVRTC's --use_fast_math: approximate division, square roots and functions, denormals are zero.
   bool fastMath = false;
   /// Line numbers of the text in the binary, for profilers and compute-sanitizer. For cuda-sim always.
   bool lineInfo = false;
