@@ -34,6 +34,7 @@ std::string Output(const std::vector<std::string>& command) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t child = 0;
@@ -85,6 +86,7 @@ std::string Place(uintptr_t pc) {
   // The address of the call itself: the line of the return address may be the next one.
   const uintptr_t call = pc - 1;
   Dl_info info;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it was a pointer before it became text
   if (dladdr(reinterpret_cast<void*>(call), &info) == 0 || info.dli_fname == nullptr) return absl::StrFormat("%#x", pc);
   const uintptr_t offset = call - reinterpret_cast<uintptr_t>(info.dli_fbase);
   std::string object = info.dli_fname;

@@ -120,6 +120,39 @@ struct ArgMin {
 
 //===- Warps ----------------------------------------------------------------===//
 
+#if defined(TCC_SIM) && !TCC_SIM_CHECKED
+// One step of the warp in place of five, with the same result. Checked code takes the shuffles.
+}  // namespace tcc
+namespace tcc_sim {
+template <class T, class Op>
+struct Reduction {
+  T value;
+  const Op* op;
+};
+template <int WIDTH, class T, class Op>
+TCC_SIM_RAW const char* combine_reduction(void* const* lanes, unsigned arrived) {
+  if (arrived != ~0u) return "a lane of the warp takes no part: it has returned, or does not exist";
+  T values[32], next[32];
+  for (int lane = 0; lane < 32; ++lane) values[lane] = static_cast<Reduction<T, Op>*>(lanes[lane])->value;
+  const Op& op = *static_cast<Reduction<T, Op>*>(lanes[0])->op;
+  for (int step = WIDTH / 2; step > 0; step /= 2) {
+    for (int lane = 0; lane < 32; ++lane) next[lane] = op(values[lane], values[lane ^ step]);
+    for (int lane = 0; lane < 32; ++lane) values[lane] = next[lane];
+  }
+  for (int lane = 0; lane < 32; ++lane) static_cast<Reduction<T, Op>*>(lanes[lane])->value = values[lane];
+  return nullptr;
+}
+template <int WIDTH, class T, class Op>
+inline const TccSimWarpOp reduction_op = {"warp_reduce", combine_reduction<WIDTH, T, Op>, 0};
+}  // namespace tcc_sim
+namespace tcc {
+template <int WIDTH = 32, class T, class Op>
+TCC_SIM_CALL T warp_reduce(T x, Op op) {
+  ::tcc_sim::Reduction<T, Op> mine = {x, &op};
+  ::tcc_sim::api->warp(&::tcc_sim::reduction_op<WIDTH, T, Op>, ~0u, &mine, TCC_SIM_PC);
+  return mine.value;
+}
+#else
 /// Over groups of WIDTH neighbouring lanes, a power of two. All lanes of the warp must call it.
 template <int WIDTH = 32, class T, class Op>
 TCC_DEVICE T warp_reduce(T x, Op op) {
@@ -128,6 +161,7 @@ TCC_DEVICE T warp_reduce(T x, Op op) {
   for (int step = WIDTH / 2; step > 0; step /= 2) x = op(x, shuffle_xor(x, step));
   return x;
 }
+#endif
 template <int WIDTH = 32, class T>
 TCC_DEVICE T warp_reduce_sum(T x) {
   return warp_reduce<WIDTH>(x, Sum<T>());
