@@ -6,6 +6,7 @@
 // Example: tcc-opt --tcc-simplify-shapes --canonicalize model.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "codegen/cuda/loops/Passes.h"
 #include "codegen/cuda/print/Passes.h"
 #include "codegen/fusion/Passes.h"
 #include "ir/Dialect.h"
@@ -31,5 +32,6 @@ int main(int argc, char** argv) {
   tcc::ir::registerPasses();
   tcc::codegen::registerTccFusionPasses();
   tcc::codegen::registerPrintCudaPass();
+  tcc::codegen::registerScheduleCudaPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "The pass driver of tcc\n", registry));
 }

@@ -69,8 +69,7 @@ TEST_P(Nvrtc, CompilesWithoutWarning) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Nvrtc,
-                         testing::Combine(testing::Values("threads", "reduce", "elements", "tensor", "pipeline",
-                                                          "warpgroup", "faults"),
+                         testing::Combine(testing::Values("threads", "reduce", "elements", "tensor", "faults"),
                                           testing::Values("sm_80", "sm_90a", "sm_100", "sm_120")),
                          [](const auto& i) { return std::string(std::get<0>(i.param)) + "_" + std::get<1>(i.param); });
 

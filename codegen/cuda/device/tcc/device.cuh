@@ -7,6 +7,7 @@
 #include "tcc/float16.cuh"
 #include "tcc/convert.cuh"
 #include "tcc/vec.cuh"
+#include "tcc/any_vec.cuh"
 #include "tcc/lanes.cuh"
 #include "tcc/reduce.cuh"
 #include "tcc/statistics.cuh"
@@ -14,5 +15,3 @@
 #include "tcc/cp_async.cuh"
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
-#include "tcc/barrier.cuh"
-#include "tcc/wgmma.cuh"

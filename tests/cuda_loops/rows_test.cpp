@@ -1,0 +1,65 @@
+// Softmax and normalisations on the simulated CUDA device: one launch, by a warp or a block for each row.
+#include "absl/strings/substitute.h"
+#include "sim_runner.h"
+
+namespace tcc::codegen {
+namespace {
+
+std::string Type(const std::string& element, const std::vector<int64_t>& dims) {
+  std::string text = "tensor<";
+  for (int64_t dim : dims) text += std::to_string(dim) + "x";
+  return text + element + ">";
+}
+
+TEST(CudaRows, Softmax) {
+  SimRunner runner;
+  for (auto [m, n] :
+       {std::pair<int64_t, int64_t>{64, 1}, {64, 5}, {70, 33}, {64, 128}, {20, 768}, {3, 1000}, {20, 5000}}) {
+    const std::string t = Type("f32", {m, n});
+    runner.Add("func.func @f(%x: " + t + ") -> " + t + " {\n%y = tcc.softmax %x {axis = 1 : i64} : (" + t + ") -> " +
+                   t + "\nreturn %y : " + t + "\n}",
+               {{.inputs = {RandomTensor(DType::kF32, {m, n}, 1, -9, 9)}, .offset = 1}});
+  }
+  // Along another axis than the last.
+  const std::string t = Type("f16", {3, 40, 17});
+  runner.Add("func.func @f(%x: " + t + ") -> " + t + " {\n%y = tcc.softmax %x {axis = 1 : i64} : (" + t + ") -> " + t +
+                 "\nreturn %y : " + t + "\n}",
+             {{.inputs = {RandomTensor(DType::kF16, {3, 40, 17}, 1)}, .tolerance = 2e-3}});
+  runner.Check();
+}
+
+TEST(CudaRows, LayerNormWithScale) {
+  SimRunner runner;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{40, 33}, {64, 128}, {20, 1024}, {17, 2051}}) {
+    runner.Add(
+        absl::Substitute(R"(
+      func.func @f(%x: $0, %w: $1) -> $0 {
+        %n = tcc.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5} : ($0) -> $0
+        %b = tcc.broadcast %w : ($1) -> $0
+        %y = tcc.mul %n, %b : $0
+        return %y : $0
+      })",
+                         Type("f32", {m, n}), Type("f32", {1, n})),
+        {{.inputs = {RandomTensor(DType::kF32, {m, n}, 1), RandomTensor(DType::kF32, {1, n}, 2)}, .tolerance = 1e-4}});
+    EXPECT_EQ(runner.codes().back().launches.size(), 1u);
+  }
+  runner.Check();
+}
+
+TEST(CudaRows, DynamicRows) {
+  SimRunner runner;
+  const std::string t = "tensor<?x?xf32, #tcc.extents<s0, s1>>";
+  std::vector<SimRunner::Run> runs;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 5}, {3, 1}, {40, 33}, {5, 1500}})
+    runs.push_back({.inputs = {RandomTensor(DType::kF32, {m, n}, 1)}, .symbols = {m, n}});
+  runner.Add(
+      "func.func @f(%x: " + t + ") -> " + t +
+          " attributes {tcc.symbols = [#tcc.symbol<\"m\", 0, 100000000, 1>, #tcc.symbol<\"n\", 1, 100000000, 1>]} "
+          "{\n%y = tcc.softmax %x {axis = 1 : i64} : (" +
+          t + ") -> " + t + "\nreturn %y : " + t + "\n}",
+      runs);
+  runner.Check();
+}
+
+}  // namespace
+}  // namespace tcc::codegen

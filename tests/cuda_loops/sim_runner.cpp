@@ -1,0 +1,234 @@
+#include "sim_runner.h"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "codegen/fusion/Passes.h"
+#include "ir/ElementTypes.h"
+#include "ir/Extents.h"
+#include "ir/Interpreter.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/devices/sim/sim_api.h"
+#include "runtime/dispatch.h"
+
+namespace tcc::codegen {
+namespace {
+
+constexpr unsigned char kFill = 0x7f;
+
+// Memory of the simulated device, exactly as large as asked for.
+class DeviceMemory {
+ public:
+  DeviceMemory(int64_t bytes, int64_t offset) : bytes_(bytes) {
+    base_ = static_cast<unsigned char*>(std::aligned_alloc(256, (bytes + offset + 511) / 256 * 256));
+    data_ = base_ + offset;
+    memset(data_, kFill, bytes);
+    sim::RegisterMemory(data_, bytes);
+  }
+  ~DeviceMemory() {
+    sim::UnregisterMemory(data_);
+    std::free(base_);
+  }
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t bytes_;
+  unsigned char *base_, *data_;
+};
+
+void Compare(const Tensor& actual, const Tensor& expected, double tolerance) {
+  ASSERT_EQ(actual.dtype(), expected.dtype());
+  ASSERT_EQ(actual.num_elements(), expected.num_elements());
+  for (int64_t k = 0; k < actual.num_elements(); ++k) {
+    if (!IsFloat(actual.dtype())) {
+      ASSERT_EQ(LoadInt(actual.data(), actual.dtype(), k), LoadInt(expected.data(), expected.dtype(), k))
+          << "element " << k;
+      continue;
+    }
+    const double a = LoadDouble(actual.data(), actual.dtype(), k);
+    const double e = LoadDouble(expected.data(), expected.dtype(), k);
+    if ((std::isnan(e) && std::isnan(a)) || a == e) continue;
+    ASSERT_LE(std::abs(a - e), tolerance * std::max(1.0, std::abs(e)))
+        << "element " << k << ": " << a << " and not " << e;
+  }
+}
+
+}  // namespace
+
+Tensor RandomTensor(DType dtype, const std::vector<int64_t>& dims, unsigned seed, double low, double high) {
+  Tensor result = *Tensor::Allocate(dtype, dims);
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> distribution(low, high);
+  for (int64_t i = 0; i < result.num_elements(); ++i) {
+    const double value = distribution(generator);
+    if (IsFloat(dtype))
+      StoreDouble(result.data(), dtype, i, value);
+    else
+      StoreInt(result.data(), dtype, i, dtype == DType::kBool ? value > 0 : static_cast<int64_t>(std::floor(value)));
+  }
+  return result;
+}
+
+// Kernels by symbol, loaded when they are first called.
+struct SimRunner::Kernels {
+  std::map<std::string, const KernelImage*> images;
+  std::map<std::string, sim::Kernel> loaded;
+
+  const sim::Kernel& Find(const std::string& symbol) {
+    auto [place, is_new] = loaded.try_emplace(symbol);
+    if (!is_new) return place->second;
+    const std::string& bytes = images.at(symbol)->binaries.at("sim");
+    const std::string path = testing::TempDir() + "/" + symbol + ".so";
+    std::ofstream(path, std::ios::binary) << bytes;
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(handle, nullptr) << dlerror();
+    std::remove(path.c_str());
+    auto kernel = sim::FindKernel(handle, symbol);
+    EXPECT_TRUE(kernel.ok()) << kernel.status();
+    if (kernel.ok()) place->second = *kernel;
+    return place->second;
+  }
+};
+
+SimRunner::SimRunner() {
+  context_.loadDialect<ir::TCCDialect>();
+  CudaBackend::loadDialects(&context_);
+  CudaTargetOptions options;
+  options.device = *describeCuda("sim");
+  options.backend.compile.simChecked = true;
+  target_ = std::make_unique<CudaTarget>(&context_, std::move(options));
+}
+
+void SimRunner::Add(const std::string& text, std::vector<Run> runs) {
+  SCOPED_TRACE(text);
+  Program& program = programs_.emplace_back();
+  program.text = text;
+  program.reference = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+  program.lowered = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+  ASSERT_TRUE(program.reference && program.lowered);
+  mlir::PassManager passes(&context_);
+  passes.addNestedPass<mlir::func::FuncOp>(createLowerToKernelsPass(nullptr));
+  passes.addNestedPass<mlir::func::FuncOp>(createFuseKernelsPass(nullptr));
+  passes.addNestedPass<mlir::func::FuncOp>(createVerifyKernelsPass());
+  ASSERT_TRUE(succeeded(passes.run(*program.lowered)));
+  mlir::func::FuncOp function = *program.lowered->getOps<mlir::func::FuncOp>().begin();
+  for (mlir::Operation& op : function.getBody().front().without_terminator()) {
+    auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
+    ASSERT_TRUE(kernel) << "no kernel: " << op.getName().getStringRef().str();
+    ASSERT_TRUE(target_->canCompile(kernel));
+    auto code = target_->addKernel(kernel, {});
+    ASSERT_TRUE(succeeded(code));
+    codes_.push_back(*code);
+    program.kernels.push_back(std::move(*code));
+  }
+  program.runs = std::move(runs);
+}
+
+void SimRunner::Check() {
+  auto bundle = target_->finish();
+  if (!bundle) {
+    ADD_FAILURE() << llvm::toString(bundle.takeError());
+    return;
+  }
+  Kernels kernels;
+  for (const KernelImage& image : bundle->images) kernels.images[image.symbol] = &image;
+  for (Program& program : programs_)
+    for (const Run& run : program.runs) {
+      SCOPED_TRACE(program.text);
+      RunOne(program, run, kernels);
+      if (testing::Test::HasFailure()) {
+        for (const KernelCode& code : program.kernels)
+          for (const LaunchSpec& launch : code.launches) ADD_FAILURE() << kernels.images[launch.function]->source;
+        return;
+      }
+    }
+}
+
+void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
+  auto reference = *program.reference->getOps<mlir::func::FuncOp>().begin();
+  std::vector<Tensor> expected;
+  if (run.error == 0) {
+    auto want = ir::interpret(reference, run.inputs);
+    ASSERT_TRUE(want.ok()) << want.status();
+    expected = *want;
+  }
+  auto evaluate = [&](mlir::AffineExpr expr) -> int64_t {
+    if (!expr) return 1;
+    llvm::SmallVector<mlir::AffineExpr> constants;
+    for (int64_t symbol : run.symbols) constants.push_back(mlir::getAffineConstantExpr(symbol, &context_));
+    return *ir::getConstant(ir::simplifyExtent(expr.replaceSymbols(constants)));
+  };
+  std::vector<std::unique_ptr<DeviceMemory>> memories;
+  auto allocate = [&](int64_t bytes, int64_t offset = 0) {
+    return memories.emplace_back(std::make_unique<DeviceMemory>(bytes, offset)).get();
+  };
+  llvm::DenseMap<mlir::Value, DeviceMemory*> values;
+  auto function = *program.lowered->getOps<mlir::func::FuncOp>().begin();
+  for (auto [argument, input] : llvm::zip(function.getArguments(), run.inputs)) {
+    const int64_t size = DTypeBits(input.dtype()) / 8;
+    values[argument] = allocate(input.num_elements() * size, run.offset * size);
+    if (input.num_elements() > 0) memcpy(values[argument]->data(), input.data(), input.num_elements() * size);
+  }
+  long long error = 0;
+  DeviceMemory* error_word = allocate(sizeof(error));
+  memset(error_word->data(), 0, sizeof(error));
+  size_t position = 0;
+  for (auto kernel : function.getOps<ir::KernelOp>()) {
+    const KernelCode& code = program.kernels[position++];
+    std::vector<DeviceMemory*> buffers;
+    for (mlir::Value input : kernel.getInputs()) buffers.push_back(values.lookup(input));
+    for (mlir::Value result : kernel.getResults()) {
+      auto type = llvm::cast<mlir::RankedTensorType>(result.getType());
+      int64_t bytes = DTypeBits(ir::getDType(type.getElementType())) / 8;
+      for (mlir::AffineExpr extent : ir::getExtents(type)) bytes *= evaluate(extent);
+      buffers.push_back(values[result] = allocate(bytes));
+    }
+    for (mlir::AffineExpr bytes : code.temporaryBytes) buffers.push_back(allocate(evaluate(bytes)));
+    for (const LaunchSpec& launch : code.launches) {
+      ASSERT_TRUE(launch.device);
+      std::vector<void*> pointers;
+      for (int32_t buffer : launch.buffers) pointers.push_back(buffers[buffer]->data());
+      std::vector<long long> scalars;
+      for (unsigned symbol : launch.symbols) scalars.push_back(run.symbols[symbol]);
+      void* error_pointer = error_word->data();
+      std::vector<void*> params;
+      for (void*& pointer : pointers) params.push_back(&pointer);
+      for (long long& scalar : scalars) params.push_back(&scalar);
+      if (launch.device->reportsErrors) params.push_back(&error_pointer);
+      const sim::Dim grid{static_cast<unsigned>(evaluate(launch.device->grid[0])),
+                          static_cast<unsigned>(evaluate(launch.device->grid[1])),
+                          static_cast<unsigned>(evaluate(launch.device->grid[2]))};
+      const auto& block = launch.device->block;
+      if (grid.x == 0 || grid.y == 0 || grid.z == 0) continue;
+      const absl::Status status = sim::Launch(
+          kernels.Find(launch.function), grid,
+          {static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]), static_cast<unsigned>(block[2])}, 0,
+          params.data());
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+  memcpy(&error, error_word->data(), sizeof(error));
+  ASSERT_EQ(error, run.error);
+  if (error != 0) return;
+  auto returned = function.getBody().front().getTerminator()->getOperands();
+  ASSERT_EQ(returned.size(), expected.size());
+  for (auto [value, want] : llvm::zip(returned, expected)) {
+    DeviceMemory* memory = values.lookup(value);
+    ASSERT_NE(memory, nullptr);
+    ASSERT_EQ(memory->bytes(), want.num_elements() * DTypeBits(want.dtype()) / 8);
+    Compare(Tensor::Wrap(memory->data(), want.dtype(), want.dims(), ContiguousStrides(want.dims()), [] {}), want,
+            run.tolerance);
+  }
+}
+
+}  // namespace tcc::codegen
