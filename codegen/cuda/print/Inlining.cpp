@@ -14,7 +14,8 @@ using namespace mlir;
 namespace tcc::codegen::cuda_print {
 
 bool isElementwise(Operation *op) {
-  return !isa<arith::ConstantOp>(op) && isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect());
+  return isa<vector::FMAOp>(op) ||
+         (!isa<arith::ConstantOp>(op) && isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()));
 }
 
 bool isAlias(Operation *op) {
@@ -80,7 +81,8 @@ OpOperand *Inlining::onlyUse(Value value) const {
 }
 
 bool Inlining::isExpression(Operation *op) const {
-  if (op->getNumResults() != 1 || isa<MemRefType>(op->getResult(0).getType()))
+  // What has a name is to be seen under it.
+  if (op->getNumResults() != 1 || isa<MemRefType>(op->getResult(0).getType()) || op->hasAttr("tcc.name"))
     return false;
   if (isElementwise(op) || isa<memref::LoadOp, vector::ExtractOp, vector::ExtractElementOp>(op))
     return true;
@@ -103,9 +105,6 @@ bool Inlining::canHold(OpOperand &use, Operation *op) const {
   Operation *user = use.getOwner();
   if (user->getBlock() != op->getBlock())
     return false;
-  if (auto loop = dyn_cast<scf::ForOp>(user)) // evaluated before each iteration
-    if (use.get() == loop.getUpperBound() || use.get() == loop.getStep())
-      return !readsMemory(op);
   if (isa<VectorType>(op->getResult(0).getType()))
     return isElementwise(user) || isa<scf::YieldOp>(user);
   if (isa<vector::SplatOp, vector::BroadcastOp>(user))
@@ -136,10 +135,15 @@ void Inlining::decide(Block &block) {
     Operation *user = use->getOwner(), *root = user;
     if (auto it = roots.find(user); it != roots.end())
       root = it->second;
-    // A load must not come to stand behind a write.
-    if (readsMemory(&op) && nextWrite[at + 1] < position.lookup(root))
+    bool isRepeated = repeated.contains(user);
+    if (auto loop = dyn_cast<scf::ForOp>(user))
+      isRepeated = use->get() == loop.getUpperBound() || use->get() == loop.getStep();
+    // A load must not come to stand behind a write, nor into a loop.
+    if (readsMemory(&op) && (isRepeated || nextWrite[at + 1] < position.lookup(root)))
       continue;
     roots[&op] = root;
+    if (isRepeated)
+      repeated.insert(&op);
   }
 }
 

@@ -40,6 +40,7 @@ private:
 
   llvm::DenseSet<mlir::Operation *> dead;
   llvm::DenseMap<mlir::Value, unsigned> liveUses;
+  llvm::DenseSet<mlir::Operation *> repeated; ///< inlined into what a loop evaluates before each iteration
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> roots; ///< of inlined ops: the statement they are a part of
 };
 

@@ -14,6 +14,9 @@ public:
   /// All names but those of loops end in `suffix`.
   explicit Names(llvm::StringRef suffix = {}) : suffix(suffix), scopes(1) {}
 
+  /// A name of something else that is used in the text: not given out.
+  void reserve(llvm::StringRef name) { used.insert(name); }
+
   void openScope() { scopes.emplace_back(); }
   void closeScope();
 

@@ -233,7 +233,7 @@ FailureOr<std::string> printCudaKernel(func::FuncOp kernel) {
       continue;
     }
     parameters.push_back("long long " + printer.getNames().role(name + "_64"));
-    if (!argument.use_empty())
+    if (printer.isUsed(argument))
       narrowed.emplace_back(name, llvm::StringRef(parameters.back()).drop_front(10).str());
   }
   for (const auto &[name, wide] : narrowed)

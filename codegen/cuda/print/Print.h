@@ -23,7 +23,7 @@
 //  - memref: load, store, alloca of static shape (#gpu.address_space<workgroup>: __shared__, otherwise local; any
 //    rank), cast, view, subview and reinterpret_cast of rank 1 and stride 1, dim of static extents, atomic_rmw.
 //  - vector: load, store (aligned to the vector: the schedule promises it), broadcast, splat, extract, insert,
-//    extractelement, insertelement, from_elements, shuffle, reduction; element-wise arith and math.
+//    extractelement, insertelement, from_elements, shuffle, reduction, fma; element-wise arith and math.
 //  - func.call: a device-library function, whose C++ name is the callee's attribute tcc.device_name (template arguments
 //    included; several results come from a struct, in order of its members), or a tcc.device_function of the module,
 //    which is printed before the kernel. Calls are statements in the order of the function, never moved or made

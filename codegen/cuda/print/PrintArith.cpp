@@ -22,8 +22,7 @@ Expr Printer::binary(const Expr &a, llvm::StringRef symbol, const Expr &b, Prece
     left = a.precedence == precedence ? precedence : Precedence::BitOr;
     right = Precedence::BitOr;
   }
-  return {atLeast(a, left) + " " + symbol.str() + " " + atLeast(b, right), precedence, isUnsigned,
-          a.readsMemory || b.readsMemory};
+  return {atLeast(a, left) + " " + symbol.str() + " " + atLeast(b, right), precedence, isUnsigned};
 }
 
 Expr Printer::call(const std::string &function, llvm::ArrayRef<std::string> arguments) {
@@ -37,7 +36,7 @@ Expr Printer::constantOf(TypedAttr attr) const {
     llvm::APInt value = integer.getValue().sextOrTrunc(width(attr.getType()));
     std::string text = signedLiteral(value, /*typed=*/false);
     Precedence precedence = text.front() == '-' ? Precedence::Unary : Precedence::Postfix;
-    return {text, precedence, false, false, value};
+    return {text, precedence, false, value};
   }
   llvm::APFloat value = cast<FloatAttr>(attr).getValue();
   Type type = attr.getType();
@@ -78,7 +77,7 @@ Expr Printer::select(Value condition, Value a, Value b) {
     yes.text = signedLiteral(*yes.literal, /*typed=*/true);
   Expr result{atLeast(test, Precedence::LogicalOr) + " ? " + atLeast(yes, Precedence::LogicalOr) + " : " +
                   atLeast(no, Precedence::LogicalOr),
-              Precedence::Conditional, isUnsigned, test.readsMemory || yes.readsMemory || no.readsMemory};
+              Precedence::Conditional, isUnsigned};
   return result;
 }
 
@@ -110,11 +109,11 @@ Expr Printer::compare(arith::CmpFOp op) {
   // True also where one is NaN: not the opposite.
   auto unordered = [&](llvm::StringRef opposite) {
     Expr expr = plain(opposite);
-    return Expr{"!(" + expr.text + ")", Precedence::Unary, false, expr.readsMemory};
+    return Expr{"!(" + expr.text + ")", Precedence::Unary};
   };
   auto named = [&](llvm::StringRef function, bool negated) {
     std::string text = (negated ? "!tcc::" : "tcc::") + function.str() + "(" + a.text + ", " + b.text + ")";
-    return Expr{text, negated ? Precedence::Unary : Precedence::Postfix, false, a.readsMemory || b.readsMemory};
+    return Expr{text, negated ? Precedence::Unary : Precedence::Postfix};
   };
   switch (op.getPredicate()) {
   case P::AlwaysFalse:
@@ -149,7 +148,7 @@ Expr Printer::compare(arith::CmpFOp op) {
     return plain("!=");
   case P::UNO:
     if (op.getLhs() == op.getRhs())
-      return {"tcc::is_nan(" + a.text + ")", Precedence::Postfix, false, a.readsMemory};
+      return {"tcc::is_nan(" + a.text + ")"};
     return named("is_ordered", true);
   }
   llvm_unreachable("all predicates are above");
@@ -161,15 +160,10 @@ FailureOr<Expr> Printer::real(Operation &op) {
     return unknown(op, "float16 and bfloat16 are computed as float32"), failure();
   bool isDouble = type.isF64();
   Expr a = get(op.getOperand(0)), b = op.getNumOperands() > 1 ? get(op.getOperand(1)) : Expr{};
-  auto two = [&](const std::string &function) {
-    Expr expr = call(function, {a.text, b.text});
-    expr.readsMemory = a.readsMemory || b.readsMemory;
-    return expr;
-  };
+  auto two = [&](const std::string &function) { return call(function, {a.text, b.text}); };
   if (isa<arith::NegFOp>(op)) {
     bool isSign = a.text.front() == '-';
-    return Expr{"-" + (isSign ? "(" + a.text + ")" : atLeast(a, Precedence::Unary)), Precedence::Unary, false,
-                a.readsMemory};
+    return Expr{"-" + (isSign ? "(" + a.text + ")" : atLeast(a, Precedence::Unary)), Precedence::Unary};
   }
   if (isa<arith::AddFOp>(op))
     return binary(a, "+", b, Precedence::Sum);
@@ -206,7 +200,7 @@ FailureOr<Expr> Printer::expression(Operation &op) {
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     std::string text = element(load.getMemRef(), load.getIndices());
     bool isBool = load.getType().isInteger(1);
-    return Expr{isBool ? text + " != 0" : text, isBool ? Precedence::Equality : Precedence::Postfix, false, true};
+    return Expr{isBool ? text + " != 0" : text, isBool ? Precedence::Equality : Precedence::Postfix};
   }
   if (isa<memref::CastOp>(op))
     return get(op.getOperand(0));
@@ -219,10 +213,10 @@ FailureOr<Expr> Printer::expression(Operation &op) {
   }
   if (isa<gpu::SubgroupSizeOp>(op))
     return constantOf(Builder(op.getContext()).getIndexAttr(32));
+  if (isa<math::MathDialect, vector::VectorDialect>(op.getDialect()) && isElementwise(&op))
+    return math(op);
   if (isa<vector::VectorDialect>(op.getDialect()))
     return vectorElement(op);
-  if (isa<math::MathDialect>(op.getDialect()))
-    return math(op);
   if (auto chosen = dyn_cast<arith::SelectOp>(op)) {
     if (isa<MemRefType>(chosen.getType()))
       return unknown(op, "a choice of buffers"), failure();

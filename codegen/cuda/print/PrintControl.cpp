@@ -57,26 +57,32 @@ LogicalResult Printer::printFor(scf::ForOp op) {
 LogicalResult Printer::printIf(scf::IfOp op) {
   std::string condition = get(op.getCondition()).text;
   llvm::SmallVector<std::string> results;
+  llvm::SmallVector<Value> used, thenValues, elseValues;
   for (Value result : op.getResults()) {
+    if (inlining.uses(result) == 0)
+      continue;
+    used.push_back(result);
+    thenValues.push_back(op.thenYield().getOperand(cast<OpResult>(result).getResultNumber()));
+    elseValues.push_back(op.elseYield().getOperand(cast<OpResult>(result).getResultNumber()));
     std::string name = op.getNumResults() == 1 ? nameFor(*op) : names.number("y");
     line(typeOf(result.getType()) + " " + name + ";");
     results.push_back(name);
   }
   bool hasElse = !op.getElseRegion().empty() &&
-                 (op.getNumResults() || llvm::any_of(op.elseBlock()->without_terminator(),
-                                                     [&](Operation &inner) { return !inlining.isDead(&inner); }));
+                 (!used.empty() || llvm::any_of(op.elseBlock()->without_terminator(),
+                                                [&](Operation &inner) { return !inlining.isDead(&inner); }));
   open("if (" + condition + ") {");
   if (failed(printBlock(*op.thenBlock())))
     return failure();
-  assignAll(results, op.thenYield().getOperands());
+  assignAll(results, thenValues);
   if (hasElse) {
     reopen("} else {");
     if (failed(printBlock(*op.elseBlock())))
       return failure();
-    assignAll(results, op.elseYield().getOperands());
+    assignAll(results, elseValues);
   }
   close();
-  for (auto [result, name] : llvm::zip(op.getResults(), results))
+  for (auto [result, name] : llvm::zip(used, results))
     defineName(result, name);
   return success();
 }

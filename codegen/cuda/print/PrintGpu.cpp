@@ -102,11 +102,13 @@ LogicalResult Printer::printCall(func::CallOp op) {
     arguments.push_back(text);
   }
   std::string text = name + "(" + llvm::join(arguments, ", ") + ")";
-  if (op.getNumResults() == 0) {
+  // A variable that nobody reads is a warning.
+  if (llvm::all_of(op.getResults(), [&](Value result) { return inlining.uses(result) == 0; })) {
     line(text + ";");
     return success();
   }
   // Named after the function.
+  names.reserve(name);
   auto hint = op->getAttrOfType<StringAttr>("tcc.name");
   llvm::StringRef last = llvm::StringRef(name).split('<').first;
   if (size_t at = last.rfind(':'); at != llvm::StringRef::npos)

@@ -64,7 +64,7 @@ FailureOr<Expr> Printer::boolean(Operation &op) {
   if (isa<arith::XOrIOp, arith::AddIOp, arith::SubIOp>(op)) {
     if (b.literal && b.literal->isOne()) {
       Expr inner = a;
-      return Expr{"!" + atLeast(inner, Precedence::Unary), Precedence::Unary, false, a.readsMemory};
+      return Expr{"!" + atLeast(inner, Precedence::Unary), Precedence::Unary};
     }
     return binary(a, "!=", b, Precedence::Equality);
   }
@@ -87,18 +87,13 @@ FailureOr<Expr> Printer::integer(Operation &op) {
   Type type = getElementTypeOrSelf(lhs.getType());
   unsigned bits = width(type);
   Expr a = get(lhs), b = get(rhs);
-  bool readsMemory = a.readsMemory || b.readsMemory;
-  auto withReads = [&](Expr expr) {
-    expr.readsMemory = readsMemory;
-    return expr;
-  };
   // Arithmetic of two literals is done in the type of their width.
   if (a.literal && b.literal && bits == 64)
     a.text = signedLiteral(*a.literal, /*typed=*/true);
   // A narrow result comes out of arithmetic of ints.
   auto narrowed = [&](Expr expr, bool isUnsigned) {
     llvm::StringRef name = isUnsigned ? unsignedType(bits) : signedType(bits);
-    return Expr{"(" + name.str() + ")" + atLeast(expr, Precedence::Unary), Precedence::Unary, isUnsigned, readsMemory};
+    return Expr{"(" + name.str() + ")" + atLeast(expr, Precedence::Unary), Precedence::Unary, isUnsigned};
   };
 
   if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
@@ -117,18 +112,18 @@ FailureOr<Expr> Printer::integer(Operation &op) {
   if (isa<arith::DivUIOp, arith::RemUIOp>(op))
     return binary(toUnsigned(a, type), symbolOf(op), toUnsigned(b, type), Precedence::Product, /*isUnsigned=*/true);
   if (isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
-    return withReads(call(isa<arith::FloorDivSIOp>(op) ? "tcc::floor_div" : "tcc::ceil_div",
-                          {getTyped(lhs), toSigned(b, type).text}));
+    return call(isa<arith::FloorDivSIOp>(op) ? "tcc::floor_div" : "tcc::ceil_div",
+                {getTyped(lhs), toSigned(b, type).text});
   if (isa<arith::CeilDivUIOp, arith::MinUIOp, arith::MaxUIOp>(op)) {
-    const char *name = isa<arith::CeilDivUIOp>(op) ? "tcc::ceil_div"
+    const char *name = isa<arith::CeilDivUIOp>(op) ? "tcc::ceil_div_unsigned"
                        : isa<arith::MinUIOp>(op)   ? "tcc::min"
                                                    : "tcc::max";
     Expr expr = call(name, {toUnsigned(a, type).text, toUnsigned(b, type).text});
     expr.isUnsigned = true;
-    return withReads(expr);
+    return expr;
   }
   if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
-    return withReads(call(isa<arith::MinSIOp>(op) ? "tcc::min" : "tcc::max", {getTyped(lhs), toSigned(b, type).text}));
+    return call(isa<arith::MinSIOp>(op) ? "tcc::min" : "tcc::max", {getTyped(lhs), toSigned(b, type).text});
 
   if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) {
     Precedence precedence = isa<arith::AndIOp>(op)  ? Precedence::BitAnd
@@ -138,7 +133,7 @@ FailureOr<Expr> Printer::integer(Operation &op) {
     a = isUnsigned ? toUnsigned(a, type) : toSigned(a, type);
     b = isUnsigned ? toUnsigned(b, type) : toSigned(b, type);
     if (isa<arith::XOrIOp>(op) && b.literal && b.literal->isAllOnes() && (bits >= 32 || !isUnsigned))
-      return Expr{"~" + atLeast(a, Precedence::Unary), Precedence::Unary, isUnsigned, readsMemory};
+      return Expr{"~" + atLeast(a, Precedence::Unary), Precedence::Unary, isUnsigned};
     return binary(a, symbolOf(op), b, precedence, isUnsigned);
   }
 
@@ -152,12 +147,12 @@ FailureOr<Expr> Printer::integer(Operation &op) {
     amount = binary(toSigned(b, type), "&", Expr{std::to_string(bits - 1)}, Precedence::BitAnd);
   }
   if (isa<arith::ShRSIOp>(op))
-    return withReads(binary(toSigned(a, type), ">>", amount, Precedence::Shift));
+    return binary(toSigned(a, type), ">>", amount, Precedence::Shift);
   if (isa<arith::ShRUIOp>(op))
-    return withReads(binary(toUnsigned(a, type), ">>", amount, Precedence::Shift, /*isUnsigned=*/true));
+    return binary(toUnsigned(a, type), ">>", amount, Precedence::Shift, /*isUnsigned=*/true);
   if (isa<arith::ShLIOp>(op)) {
     if (bits >= 32)
-      return withReads(binary(toUnsigned(a, type), "<<", amount, Precedence::Shift, /*isUnsigned=*/true));
+      return binary(toUnsigned(a, type), "<<", amount, Precedence::Shift, /*isUnsigned=*/true);
     Expr wide{"(unsigned)" + atLeast(toUnsigned(a, type), Precedence::Unary), Precedence::Unary};
     return narrowed(binary(wide, "<<", amount, Precedence::Shift), /*isUnsigned=*/true);
   }
@@ -174,16 +169,10 @@ FailureOr<Expr> Printer::conversion(Operation &op) {
   auto cast = [&](llvm::StringRef type, const Expr &inner, bool isUnsigned = false) {
     bool isSign = inner.text.front() == '-';
     return Expr{"(" + type.str() + ")" + (isSign ? "(" + inner.text + ")" : atLeast(inner, Precedence::Unary)),
-                Precedence::Unary, isUnsigned, inner.readsMemory};
+                Precedence::Unary, isUnsigned};
   };
-  auto call1 = [&](const std::string &name, const std::string &argument) {
-    Expr expr = call(name, {argument});
-    expr.readsMemory = x.readsMemory;
-    return expr;
-  };
-  auto minus = [&](Expr expr) {
-    return Expr{"-" + atLeast(expr, Precedence::Unary), Precedence::Unary, false, expr.readsMemory};
-  };
+  auto call1 = [&](const std::string &name, const std::string &argument) { return call(name, {argument}); };
+  auto minus = [&](Expr expr) { return Expr{"-" + atLeast(expr, Precedence::Unary), Precedence::Unary}; };
 
   // Integers to integers.
   if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
@@ -192,12 +181,12 @@ FailureOr<Expr> Printer::conversion(Operation &op) {
     if (x.literal) {
       llvm::APInt value = isZero ? x.literal->zextOrTrunc(want) : x.literal->sextOrTrunc(want);
       std::string text = signedLiteral(value, /*typed=*/false);
-      return Expr{text, text.front() == '-' ? Precedence::Unary : Precedence::Postfix, false, false, value};
+      return Expr{text, text.front() == '-' ? Precedence::Unary : Precedence::Postfix, false, value};
     }
     if (have == want)
       return x;
     if (want == 1)
-      return Expr{"(" + atLeast(x, Precedence::Unary) + " & 1) != 0", Precedence::Equality, false, x.readsMemory};
+      return Expr{"(" + atLeast(x, Precedence::Unary) + " & 1) != 0", Precedence::Equality};
     if (have > want)
       return cast(signedType(want), x);
     if (have == 1)
@@ -210,8 +199,10 @@ FailureOr<Expr> Printer::conversion(Operation &op) {
       return unknown(op, "float16 and bfloat16 are computed as float32"), failure();
     if (isa<arith::UIToFPOp>(op))
       return cast(typeOf(to), toUnsigned(x, from));
-    Expr expr = cast(typeOf(to), toSigned(x, from));
-    return width(from) == 1 ? minus(expr) : expr;
+    if (width(from) == 1) // true is -1, and false has no sign
+      return Expr{atLeast(x, Precedence::LogicalOr) + (to.isF64() ? " ? -1.0 : 0.0" : " ? -1.0f : 0.0f"),
+                  Precedence::Conditional};
+    return cast(typeOf(to), toSigned(x, from));
   }
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
     if (isHalf(from))

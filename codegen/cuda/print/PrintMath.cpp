@@ -31,11 +31,8 @@ static llvm::StringRef functionOf(Operation &op) {
 FailureOr<Expr> Printer::math(Operation &op) {
   Type type = getElementTypeOrSelf(op.getResult(0).getType());
   llvm::SmallVector<std::string> arguments;
-  bool readsMemory = false;
-  for (Value operand : op.getOperands()) {
+  for (Value operand : op.getOperands())
     arguments.push_back(getTyped(operand));
-    readsMemory |= get(operand).readsMemory;
-  }
   std::string name;
   if (isa<math::AbsIOp>(op)) {
     name = "tcc::abs_int";
@@ -59,9 +56,7 @@ FailureOr<Expr> Printer::math(Operation &op) {
   } else {
     return unknown(op, "float16 and bfloat16 are computed as float32"), failure();
   }
-  Expr expr = call(name, arguments);
-  expr.readsMemory = readsMemory;
-  return expr;
+  return call(name, arguments);
 }
 
 } // namespace tcc::codegen::cuda_print

@@ -26,6 +26,10 @@ Printer::Printer(func::FuncOp function, Names names, unsigned indent)
       isStrict(function->hasAttr("tcc.strict")), depth(indent) {
   if (auto bits = function->getAttrOfType<IntegerAttr>("tcc.index_bits"))
     indexBits = bits.getInt() == 32 ? 32 : 64;
+  // A variable must not hide a function that is called.
+  if (auto module = function->getParentOfType<ModuleOp>())
+    for (auto other : module.getOps<func::FuncOp>())
+      this->names.reserve(other.getName());
 }
 
 //===- Types ---------------------------------------------------------------===//
@@ -119,7 +123,7 @@ Expr Printer::toUnsigned(Expr expr, Type type) const {
   if (expr.isUnsigned || !type.isIntOrIndex() || type.isInteger(1))
     return expr;
   if (expr.literal)
-    return {unsignedLiteral(*expr.literal), Precedence::Postfix, /*isUnsigned=*/true, false, expr.literal};
+    return {unsignedLiteral(*expr.literal), Precedence::Postfix, /*isUnsigned=*/true, expr.literal};
   // A cast of something that looks like a number with a sign would be read as a difference.
   bool isSign = expr.text.front() == '-';
   expr.text =

@@ -49,6 +49,8 @@ public:
   /// The variable of a vector; makes one where it is an expression.
   std::string vectorName(mlir::Value value);
 
+  bool isUsed(mlir::Value value) const { return inlining.uses(value) != 0; }
+
   //===- Output ------------------------------------------------------------===//
   mlir::LogicalResult printBlock(mlir::Block &block);
   void line(const std::string &text);

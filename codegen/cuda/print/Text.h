@@ -34,7 +34,6 @@ struct Expr {
   std::string text;
   Precedence precedence = Precedence::Postfix;
   bool isUnsigned = false;
-  bool readsMemory = false;
   /// An integer literal, whose type is int where that holds it, else that of its value.
   std::optional<llvm::APInt> literal = {};
 };

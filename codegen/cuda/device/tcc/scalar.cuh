@@ -79,6 +79,11 @@ template <typename T> __device__ __forceinline__ T ceil_div(T a, same<T> b) {
   return r != 0 && (r < 0) == (b < 0) ? q + 1 : q;
 }
 
+/// Of unsigned numbers.
+template <typename T> __device__ __forceinline__ T ceil_div_unsigned(T a, same<T> b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
 /// The smallest number stays what it is.
 template <typename T> __device__ __forceinline__ T abs_int(T x) {
   return x < 0 ? static_cast<T>(0ull - static_cast<unsigned long long>(x)) : x;
