@@ -1,62 +1,17 @@
 // Attention: odd sizes around the blocks, masks of every form, causal, grouped heads, strided operands, dynamic
 // lengths.
 #include "gtest/gtest.h"
+#include "tests/codegen_gemm/attention_case.h"
 #include "tests/codegen_gemm/harness.h"
-#include "tests/codegen_gemm/kernel_text.h"
 
 namespace tcc::codegen::testing {
 namespace {
 
-struct Shape {
-  int batch = 1, heads = 2, key_heads = 2, queries = 5, keys = 7, depth = 8, width = 8;
-  bool causal = false;
-  Extents mask = {};  // extents, with "S" and "T" for the lengths; empty: no mask
-  std::string mask_element = "f32";
-  std::string element = "f32";
-  bool split = false;  // operands are read as [B, S, H * D]
-  std::string masked_rows = "zero", scale = "0.25";
-};
-
-Case Make(const Shape& shape, bool dynamic) {
-  auto number = [](int value) { return std::to_string(value); };
-  std::string S = dynamic ? "s0" : number(shape.queries), T = dynamic ? "s1" : number(shape.keys);
-  std::string B = number(shape.batch), H = number(shape.heads), G = number(shape.key_heads), D = number(shape.depth),
-              W = number(shape.width);
-  std::string tq = Type({B, H, S, D}, shape.element), tk = Type({B, G, T, D}, shape.element),
-              tv = Type({B, G, T, W}, shape.element), ty = Type({B, H, S, W}, shape.element);
-  std::vector<std::string> inputs{tq, tk, tv}, names{"%a0", "%a1", "%a2"};
-  std::string body;
-  if (shape.split) {
-    inputs = {Type({B, S, number(shape.heads * shape.depth)}, shape.element),
-              Type({B, T, number(shape.key_heads * shape.depth)}, shape.element),
-              Type({B, T, number(shape.key_heads * shape.width)}, shape.element)};
-    auto map = [](const std::string& d) { return "affine_map<(d0, d1, d2, d3) -> (d0, d2, d1 * " + d + " + d3)>"; };
-    names = {"%q", "%k", "%v"};
-    body += Read("%q", {B, H, S, D}, "%a0", map(D), inputs[0], shape.element) +
-            Read("%k", {B, G, T, D}, "%a1", map(D), inputs[1], shape.element) +
-            Read("%v", {B, G, T, W}, "%a2", map(W), inputs[2], shape.element);
-  }
-  std::string operands = names[0] + ", " + names[1] + ", " + names[2], types = tq + ", " + tk + ", " + tv;
-  if (!shape.mask.empty()) {
-    Extents extents;
-    for (const std::string& extent : shape.mask) extents.push_back(extent == "S" ? S : extent == "T" ? T : extent);
-    inputs.push_back(Type(extents, shape.mask_element));
-    operands += ", %a3";
-    types += ", " + inputs.back();
-  }
-  body += "    %y = tcc.attention " + operands + " {scale = " + shape.scale +
-          " : f64, causal = " + (shape.causal ? "true" : "false") + ", masked_rows = #tcc.masked_rows<" +
-          shape.masked_rows + ">} : (" + types + ") -> " + ty + "\n";
-  Case test{.text = Kernel(inputs, body, "%y", {ty}, dynamic ? 2 : 0)};
-  if (dynamic) test.symbols = {shape.queries, shape.keys};
-  return test;
-}
-
-void CheckAll(const Shape& shape) {
+void CheckAll(const AttentionShape& shape) {
   for (bool dynamic : {false, true})
     for (const char* cpu : {"", "x86-64-v3"}) {
       SCOPED_TRACE(dynamic ? "dynamic" : "static");
-      Case test = Make(shape, dynamic);
+      Case test = AttentionCase(shape, dynamic);
       test.cpu = cpu;
       Check(test);
     }

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/kernel_abi.h"
+#include "tests/codegen_gemm/elements.h"
 
 namespace tcc::codegen::testing {
 namespace {
@@ -39,47 +40,6 @@ struct Guarded {
   char* data;
   size_t size;
 };
-
-double Read(const char* at, mlir::Type type) {
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (auto floating = llvm::dyn_cast<mlir::FloatType>(type)) {
-    uint64_t raw = 0;
-    std::memcpy(&raw, at, bits / 8);
-    llvm::APFloat value(floating.getFloatSemantics(), llvm::APInt(bits, raw));
-    bool lost;
-    value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
-    return value.convertToDouble();
-  }
-  switch (bits) {
-    case 1:
-      return *at != 0;
-    case 8:
-      return *reinterpret_cast<const int8_t*>(at);
-    case 16:
-      return *reinterpret_cast<const int16_t*>(at);
-    case 32:
-      return *reinterpret_cast<const int32_t*>(at);
-    default:
-      return static_cast<double>(*reinterpret_cast<const int64_t*>(at));
-  }
-}
-
-void Write(char* at, mlir::Type type, double value) {
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (auto floating = llvm::dyn_cast<mlir::FloatType>(type)) {
-    llvm::APFloat number(value);
-    bool lost;
-    number.convert(floating.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lost);
-    uint64_t raw = number.bitcastToAPInt().getZExtValue();
-    std::memcpy(at, &raw, bits / 8);
-    return;
-  }
-  int64_t integer = static_cast<int64_t>(value);
-  std::memcpy(at, &integer, bits == 1 ? 1 : bits / 8);
-}
-
-int64_t Bytes(mlir::Type type) { return std::max(8u, type.getIntOrFloatBitWidth()) / 8; }
-mlir::Type Element(mlir::Type tensor) { return llvm::cast<mlir::RankedTensorType>(tensor).getElementType(); }
 
 int64_t EvaluateSymbols(mlir::AffineExpr expr, const std::vector<int64_t>& symbols) {
   return gemm::evaluate(expr, {}, symbols);
@@ -117,24 +77,12 @@ void Runner::Compile(const Case& test) {
   auto cpu = describeCpu(test.cpu);
   ASSERT_TRUE(static_cast<bool>(cpu)) << llvm::toString(cpu.takeError());
 
-  // Inputs: multiples of 1/8 in [-2, 2], exact in every float type; small integers; bools.
-  std::mt19937 random(7);
+  inputs = RandomInputs(s.kernel, s.symbols);
   mlir::Block& body = s.kernel.getBody().front();
-  for (mlir::BlockArgument argument : body.getArguments()) {
-    Array array{DimsOf(argument.getType(), s.symbols), {}};
+  for (auto [array, argument] : llvm::zip_equal(inputs, body.getArguments())) {
     mlir::Type element = Element(argument.getType());
-    int64_t count = 1;
-    for (int64_t d : array.dims) count *= d;
-    Guarded memory(count * Bytes(element));
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t draw = random() % 33;
-      double value = llvm::isa<mlir::FloatType>(element) ? (draw - 16.0) / 8
-                     : element.isInteger(1)              ? draw % 2
-                                                         : draw - 16;
-      array.values.push_back(value);
-      Write(memory.data + i * Bytes(element), element, value);
-    }
-    inputs.push_back(std::move(array));
+    Guarded memory(array.size() * Bytes(element));
+    for (int64_t i = 0; i < array.size(); ++i) Write(memory.data + i * Bytes(element), element, array.values[i]);
     s.memory.push_back(std::move(memory));
   }
 
@@ -254,33 +202,7 @@ void Check(const Case& test) {
   if (!runner.ok()) return;
   runner.Run(3);
   std::vector<Array> want = Evaluate(runner.kernel(), runner.inputs, test.symbols), got = runner.Results();
-  ASSERT_EQ(want.size(), got.size());
-  for (size_t r = 0; r < want.size(); ++r) {
-    ASSERT_EQ(want[r].dims, got[r].dims);
-    mlir::Type element = Element(runner.kernel()->getResult(r).getType());
-    double top = 1, tolerance = test.tolerance;
-    for (double value : want[r].values)
-      if (std::isfinite(value)) top = std::max(top, std::abs(value));
-    if (element.isF16()) tolerance = std::max(tolerance, 1e-3);
-    if (element.isBF16()) tolerance = std::max(tolerance, 8e-3);
-    for (int64_t i = 0; i < want[r].size(); ++i) {
-      double expected = want[r].values[i];
-      if (llvm::isa<mlir::IntegerType>(element) && element.getIntOrFloatBitWidth() < 32 && !element.isInteger(1)) {
-        int64_t wrapped = static_cast<int64_t>(expected);
-        unsigned drop = 64 - element.getIntOrFloatBitWidth();
-        expected = static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(wrapped) << drop) >> drop);
-      }
-      double allowed = llvm::isa<mlir::FloatType>(element) ? tolerance * top : 0;
-      if (std::isnan(expected)) {
-        ASSERT_TRUE(std::isnan(got[r].values[i])) << "element " << i << " must be NaN\n" << test.text;
-        continue;
-      }
-      ASSERT_LE(std::abs(got[r].values[i] - expected), allowed)
-          << "result " << r << " element " << i << " of " << want[r].size() << ": got " << got[r].values[i] << ", want "
-          << expected << "\n"
-          << test.text;
-    }
-  }
+  Compare(runner.kernel(), want, got, test.tolerance, test.text);
 }
 
 bool CanCompileExp() {
@@ -306,20 +228,6 @@ bool CanCompileExp() {
   auto object = backend.finish();
   if (!object) llvm::consumeError(object.takeError());
   return static_cast<bool>(object);
-}
-
-std::string Type(const std::vector<std::string>& extents, const std::string& element) {
-  std::string type = "tensor<", list;
-  bool dynamic = false;
-  for (const std::string& extent : extents) {
-    bool symbolic = extent.find_first_not_of("0123456789") != std::string::npos;
-    dynamic |= symbolic;
-    type += (symbolic ? "?" : extent) + "x";
-    list += (list.empty() ? "" : ", ") + extent;
-  }
-  type += element;
-  if (dynamic) type += ", #tcc.extents<" + list + ">";
-  return type + ">";
 }
 
 }  // namespace tcc::codegen::testing

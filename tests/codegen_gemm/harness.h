@@ -8,6 +8,7 @@
 
 #include "codegen/cpu/gemm/Schedule.h"
 #include "gtest/gtest.h"
+#include "tests/codegen_gemm/kernel_text.h"
 #include "tests/codegen_gemm/oracle.h"
 
 namespace tcc::codegen::testing {
@@ -27,9 +28,6 @@ void Check(const Case& test);
 
 // Whether the backend compiles math.exp on vectors.
 bool CanCompileExp();
-
-// As an extent list and a type, with `?` and the encoding where an extent is a symbol ("s0"): Type({"s0", "3"}, "f32").
-std::string Type(const std::vector<std::string>& extents, const std::string& element);
 
 // A compiled kernel with memory for everything, for benchmarks.
 class Runner {

@@ -1,8 +1,20 @@
 #include "tests/codegen_gemm/kernel_text.h"
 
-#include "tests/codegen_gemm/harness.h"
-
 namespace tcc::codegen::testing {
+
+std::string Type(const std::vector<std::string>& extents, const std::string& element) {
+  std::string type = "tensor<", list;
+  bool dynamic = false;
+  for (const std::string& extent : extents) {
+    bool symbolic = extent.find_first_not_of("0123456789") != std::string::npos;
+    dynamic |= symbolic;
+    type += (symbolic ? "?" : extent) + "x";
+    list += (list.empty() ? "" : ", ") + extent;
+  }
+  type += element;
+  if (dynamic) type += ", #tcc.extents<" + list + ">";
+  return type + ">";
+}
 
 std::string List(const Extents& extents) {
   std::string list;

@@ -8,6 +8,8 @@ namespace tcc::codegen::testing {
 
 using Extents = std::vector<std::string>;
 
+// As an extent list and a type, with `?` and the encoding where an extent is a symbol ("s0"): Type({"s0", "3"}, "f32").
+std::string Type(const std::vector<std::string>& extents, const std::string& element);
 std::string List(const Extents& extents);
 std::string Identity(size_t rank);
 // "%i0, %i1, ..." and the block header that defines them.

@@ -8,12 +8,6 @@ using namespace mlir;
 
 namespace tcc::codegen::gemm {
 
-Type accumulationType(Type element) {
-  if (isa<FloatType>(element))
-    return element.getIntOrFloatBitWidth() < 32 ? Type(Float32Type::get(element.getContext())) : element;
-  return IntegerType::get(element.getContext(), std::max(32u, element.getIntOrFloatBitWidth()));
-}
-
 int64_t grainOf(double itemFlops) {
   // Some 10 microseconds of one core.
   return std::max<int64_t>(1, static_cast<int64_t>(1e6 / std::max(1.0, itemFlops)));

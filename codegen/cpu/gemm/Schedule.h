@@ -72,8 +72,6 @@ private:
   llvm::SmallVector<mlir::Type> elements; ///< storage type of each argument
 };
 
-/// float32 for narrower floats, i32 for narrower integers, otherwise the type itself.
-mlir::Type accumulationType(mlir::Type element);
 /// Least number of items worth a thread, from what an item costs.
 int64_t grainOf(double itemFlops);
 

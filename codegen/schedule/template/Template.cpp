@@ -110,6 +110,12 @@ bool collectMaps(ir::LoopsOp loops, ArrayRef<AffineExpr> coordinate, Value templ
 
 } // namespace
 
+Type accumulationType(Type element) {
+  if (isa<FloatType>(element))
+    return element.getIntOrFloatBitWidth() < 32 ? Type(Float32Type::get(element.getContext())) : element;
+  return IntegerType::get(element.getContext(), std::max(32u, element.getIntOrFloatBitWidth()));
+}
+
 int TemplateKernel::numInputs() const { return kernel.getBody().getNumArguments(); }
 Type TemplateKernel::resultElement() const { return cast<RankedTensorType>(result().getType()).getElementType(); }
 unsigned TemplateKernel::numSymbols() const { return ir::getSymbols(kernel).size(); }

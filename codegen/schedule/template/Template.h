@@ -63,4 +63,7 @@ public:
   llvm::SmallVector<std::pair<int32_t, int32_t>> inPlace() const;
 };
 
+/// float32 for narrower floats, i32 for narrower integers, otherwise the type itself.
+mlir::Type accumulationType(mlir::Type element);
+
 } // namespace tcc::codegen::gemm
