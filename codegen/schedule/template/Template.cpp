@@ -177,29 +177,40 @@ Value TemplateKernel::evaluate(Emit &e, const Frame &frame, Point point, Value t
 
 void TemplateKernel::finish(Emit &e, const Frame &frame, Point point, Value value,
                             ArrayRef<AffineExpr> coordinate) const {
+  finishAll(e, frame, point, value, coordinate);
+}
+
+void TemplateKernel::finishAll(Emit &e, const Frame &frame, ArrayRef<Point> points, ArrayRef<Value> values,
+                               ArrayRef<AffineExpr> coordinate) const {
   auto buffers = [&](Value argument) { return frame.buffers[cast<BlockArgument>(argument).getArgNumber()]; };
-  BodyEmitter body(e, std::move(point), buffers);
-  body.bind(result(), value);
   // All values before any store: a result may lie over an input of the epilogue.
+  std::vector<BodyEmitter> bodies;
   llvm::SmallVector<std::pair<Value, Exprs>> stores;
-  llvm::DenseMap<Operation *, Values> evaluated;
-  for (const Output &output : outputs) {
-    Exprs at;
-    for (AffineExpr expr : output.coordinate)
-      at.push_back(simplify(substitute(expr, coordinate)));
-    if (output.tensor == result()) {
-      stores.push_back({body.element(output.tensor, at), at});
-      continue;
+  bodies.reserve(points.size());
+  for (auto [point, value] : llvm::zip_equal(points, values)) {
+    BodyEmitter &body = bodies.emplace_back(e, point, buffers);
+    body.bind(result(), value);
+    llvm::DenseMap<Operation *, Values> evaluated;
+    for (const Output &output : outputs) {
+      Exprs at;
+      for (AffineExpr expr : output.coordinate)
+        at.push_back(simplify(substitute(expr, coordinate)));
+      if (output.tensor == result()) {
+        stores.push_back({body.element(output.tensor, at), at});
+        continue;
+      }
+      auto loops = output.tensor.getDefiningOp<ir::LoopsOp>();
+      auto [entry, fresh] = evaluated.try_emplace(loops);
+      if (fresh)
+        entry->second = body.evaluate(loops, at);
+      stores.push_back({entry->second[cast<OpResult>(output.tensor).getResultNumber()], at});
     }
-    auto loops = output.tensor.getDefiningOp<ir::LoopsOp>();
-    auto [entry, fresh] = evaluated.try_emplace(loops);
-    if (fresh)
-      entry->second = body.evaluate(loops, at);
-    stores.push_back({entry->second[cast<OpResult>(output.tensor).getResultNumber()], at});
   }
-  for (auto [i, store] : llvm::enumerate(stores))
-    body.store(store.first, frame.buffers[numInputs() + i], cast<RankedTensorType>(outputs[i].tensor.getType()),
-               store.second);
+  for (auto [i, store] : llvm::enumerate(stores)) {
+    size_t output = i % outputs.size();
+    bodies[i / outputs.size()].store(store.first, frame.buffers[numInputs() + output],
+                                     cast<RankedTensorType>(outputs[output].tensor.getType()), store.second);
+  }
 }
 
 bool TemplateKernel::cheapEpilogue(ArrayRef<AffineExpr> coordinate, unsigned laneDim, int64_t lanes) const {

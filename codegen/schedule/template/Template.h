@@ -55,6 +55,9 @@ public:
   /// every output.
   void finish(Emit &e, const Frame &frame, Point point, mlir::Value value,
               llvm::ArrayRef<mlir::AffineExpr> coordinate) const;
+  /// The same at several points, of which none depends on another: everything is read before anything is stored.
+  void finishAll(Emit &e, const Frame &frame, llvm::ArrayRef<Point> points, llvm::ArrayRef<mlir::Value> values,
+                 llvm::ArrayRef<mlir::AffineExpr> coordinate) const;
   /// Whether the epilogue is cheap, and writes the lanes along `laneDim` of `coordinate` next to each other: then it
   /// may be repeated for every accumulator.
   bool cheapEpilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned laneDim, int64_t lanes) const;

@@ -6,6 +6,9 @@
 //
 // The epilogue is a functor of the kernel's text: `void operator()(Index g, Index m, Index n, Acc value) const`, which
 // stores every output of the kernel at that place.
+// For tiles that are whole, kBatch results at a time, of which it reads everything before it stores anything, so that
+// its reads are under way together: `operator()(g, m, n, Index dm, Index dn, const Acc (&values)[kBatch])` is for (g, m
+// + i * dm, n + i * dn).
 //
 // Where several blocks share the sums of a tile (splits) the epilogue is StorePartial, and a second kernel, reduce(),
 // adds the parts up, always in the same order.
@@ -111,15 +114,34 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents,
   int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   Acc* slice = reinterpret_cast<Acc*>(memory) + warp * L::kSliceElements;
   constexpr int kSliceRows = Product::kSliceRows, kWarpN = Config::kWarpN;
+  const bool whole = at.m0 + Config::kTileM <= extents.m && at.n0 + Config::kTileN <= extents.n;
 #pragma unroll
   for (int s = 0; s < Product::kSlices; ++s) {
     product.stage(slice, s);
     __syncwarp();
+    const Index m0 = at.m0 + product.warp_row, n0 = at.n0 + product.warp_column;
+    if (whole) {
+      constexpr int kBatch = Epilogue::kBatch, kAlong = kRowsFastest ? kSliceRows : kWarpN;
+      static_assert(kSliceRows % kBatch == 0 && kWarpN % kBatch == 0, "batches divide a slice");
 #pragma unroll 1
-    for (int i = lane; i < kSliceRows * kWarpN; i += 32) {
-      int row = kRowsFastest ? i % kSliceRows : i / kWarpN, column = kRowsFastest ? i / kSliceRows : i % kWarpN;
-      Index m = at.m0 + product.warp_row + Product::slice_row(s, row), n = at.n0 + product.warp_column + column;
-      if (m < extents.m && n < extents.n) epilogue(at.g, m, n, slice[row * Product::kPitch + column]);
+      for (int i = lane; i < kSliceRows * kWarpN / kBatch; i += 32) {
+        const int row = kRowsFastest ? i % kAlong : i / kAlong * kBatch;
+        const int column = kRowsFastest ? i / kAlong * kBatch : i % kAlong;
+        Acc values[kBatch];
+#pragma unroll
+        for (int j = 0; j < kBatch; ++j)
+          values[j] = slice[kRowsFastest ? row * Product::kPitch + column + j : (row + j) * Product::kPitch + column];
+        const Index step = Product::slice_row(s, 1) - Product::slice_row(s, 0);
+        epilogue(at.g, m0 + Product::slice_row(s, row), n0 + column, kRowsFastest ? Index(0) : step,
+                 kRowsFastest ? Index(1) : Index(0), values);
+      }
+    } else {
+#pragma unroll 1
+      for (int i = lane; i < kSliceRows * kWarpN; i += 32) {
+        const int row = kRowsFastest ? i % kSliceRows : i / kWarpN, column = kRowsFastest ? i / kSliceRows : i % kWarpN;
+        const Index m = m0 + Product::slice_row(s, row), n = n0 + column;
+        if (m < extents.m && n < extents.n) epilogue(at.g, m, n, slice[row * Product::kPitch + column]);
+      }
     }
     __syncwarp();
   }
@@ -128,12 +150,17 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents,
 // Sums of a part of k: [splits, batch, m, n].
 template <class Acc, class Index>
 struct StorePartial {
+  static constexpr int kBatch = 4;
   Acc* sums;
   Extents<Index> extents;
 
   TCC_DEVICE void operator()(Index g, Index m, Index n, Acc value) const {
     const Index split = static_cast<Index>(blockIdx.x) % extents.splits;
     sums[((split * extents.batch + g) * extents.m + m) * extents.n + n] = value;
+  }
+  TCC_DEVICE void operator()(Index g, Index m, Index n, Index dm, Index dn, const Acc (&values)[kBatch]) const {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) (*this)(g, m + i * dm, n + i * dn, values[i]);
   }
 };
 

@@ -1,0 +1,195 @@
+//===- Attention.cpp - schedule of kernels around tcc.attention ------------===//
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "codegen/cuda/gemm/Schedule.h"
+#include "ir/Extents.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tcc::codegen::cuda {
+namespace {
+
+// Parameters of tcc::attention::SimtEngine or MmaEngine.
+struct Engine {
+  bool mma = false;
+  int warps = 4, keys = 64, depth = 0, width = 0, rows = 4; ///< rows of a thread (simt)
+  int usedDepth = 0, usedWidth = 0;
+  int64_t elementBytes = 4;
+
+  int queries() const { return warps * (mma ? 16 : 4 * rows); }
+  int threads() const { return 32 * warps; }
+  int64_t sharedBytes() const {
+    int64_t tiles =
+        int64_t(queries()) * depth + int64_t(keys) * (depth + width) + (mma ? 0 : int64_t(queries()) * keys);
+    int64_t pitch = std::min(width, 64) + 8, slices = int64_t(queries()) * pitch * (mma ? 4 : elementBytes);
+    return std::max(tiles * elementBytes, slices);
+  }
+  std::string text(StringRef element) const {
+    std::string list;
+    for (int value : {warps, keys, depth, width})
+      list += ", " + std::to_string(value);
+    list += mma ? llvm::formatv(", {0}, {1}", usedDepth, usedWidth).str() : ", " + std::to_string(rows);
+    return (mma ? "MmaEngine<" : "SimtEngine<") + element.str() + list + ">";
+  }
+};
+
+// An engine that fits the device; nothing for heads that are too wide.
+std::optional<Engine> chooseEngine(int64_t depth, int64_t width, std::optional<int64_t> queries, int64_t elementBytes,
+                                   const CudaDescription &device) {
+  int64_t wide = std::max(depth, width);
+  if (wide < 1 || wide > (elementBytes == 8 ? 128 : 256))
+    return std::nullopt;
+  Engine engine;
+  engine.mma = elementBytes == 2;
+  engine.elementBytes = elementBytes;
+  engine.usedDepth = depth;
+  engine.usedWidth = width;
+  // Columns of a thread are whole chunks of shared memory.
+  int64_t least = elementBytes == 2 ? 16 : 32;
+  engine.depth = std::max<int64_t>(least, llvm::PowerOf2Ceil(depth));
+  engine.width = std::max<int64_t>(least, llvm::PowerOf2Ceil(width));
+  // Registers hold scores and results of a thread's rows.
+  if (engine.mma)
+    engine.keys = wide > 128 ? 16 : 64;
+  else if (elementBytes == 4) {
+    engine.keys = wide > 128 ? 16 : wide > 64 ? 32 : 64;
+    engine.rows = wide > 128 ? 2 : 4;
+  } else {
+    engine.keys = wide > 64 ? 16 : 32;
+    engine.rows = 2;
+  }
+  int64_t each = engine.queries() / engine.warps;
+  while (engine.warps > 1 && queries && *queries <= each * engine.warps / 2)
+    engine.warps /= 2;
+  while (engine.warps > 1 && engine.sharedBytes() > device.sharedPerBlockOptIn)
+    engine.warps /= 2;
+  if (engine.sharedBytes() > device.sharedPerBlockOptIn)
+    return std::nullopt;
+  return engine;
+}
+
+std::optional<Engine> engineOf(const gemm::TemplateKernel &kernel, const CudaDescription &device) {
+  const Exprs &q = kernel.operands[0].extents, &k = kernel.operands[1].extents, &v = kernel.operands[2].extents;
+  auto heads = ir::getConstant(q[1]), keyHeads = ir::getConstant(k[1]), depth = ir::getConstant(q[3]),
+       width = ir::getConstant(v[3]);
+  if (!heads || !keyHeads || !depth || !width || *keyHeads == 0 || *heads % *keyHeads != 0)
+    return std::nullopt;
+  return chooseEngine(*depth, *width, ir::getConstant(q[2]), kernel.operands[0].element.getIntOrFloatBitWidth() / 8,
+                      device);
+}
+
+// The functor that is added to scores; its expression in the entry point.
+FailureOr<std::string> defineMask(KernelText &text, Type sum, int64_t heads) {
+  const gemm::TemplateKernel &kernel = text.builder.kernel;
+  MLIRContext *context = text.builder.context;
+  if (kernel.operands.size() < 4)
+    return std::string("tcc::attention::NoMask{}");
+  const gemm::Operand &mask = kernel.operands[3];
+  AffineExpr d0 = getAffineDimExpr(0, context);
+  Exprs dims{d0.floorDiv(heads), d0 % heads, getAffineDimExpr(1, context), getAffineDimExpr(2, context)}, at;
+  unsigned rank = mask.extents.size();
+  for (unsigned i = 0; i < rank; ++i)
+    at.push_back(ir::getConstant(mask.extents[i]) == 1 ? getAffineConstantExpr(0, context) : dims[4 - rank + i]);
+  FailureOr<std::string> made = text.functor(
+      "Mask_value", {"g", "query", "key"}, {}, sum,
+      [&](gemm::Emit &e, const gemm::Frame &frame, ValueRange arguments) -> Value {
+        gemm::Point point;
+        point.dims.assign(arguments.begin(), arguments.end());
+        point.symbols = frame.symbols;
+        Value value = kernel.evaluate(e, frame, std::move(point), mask.tensor, at);
+        if (!mask.element.isInteger(1))
+          return e.convert(value, sum);
+        auto number = [&](double x) {
+          return e.b.create<arith::ConstantOp>(e.loc, e.b.getFloatAttr(sum, x)).getResult();
+        };
+        return e.b.create<arith::SelectOp>(e.loc, value, number(0), number(-std::numeric_limits<double>::infinity()));
+      });
+  if (failed(made))
+    return failure();
+  text.define("struct Mask {\n  static constexpr bool kPresent = true;\n  Mask_value compute;\n\n  TCC_DEVICE " +
+              cppType(sum) +
+              " operator()(Index g, Index query, Index key) const { return compute(g, query, key); }\n};\n\n");
+  return "Mask{" + *made + "}";
+}
+
+std::string literal(double value) {
+  if (std::isnan(value))
+    return "tcc::nan<double>()";
+  if (std::isinf(value))
+    return value < 0 ? "-tcc::inf<double>()" : "tcc::inf<double>()";
+  char text[64];
+  std::snprintf(text, sizeof(text), "%a", value);
+  return text;
+}
+
+} // namespace
+
+bool canScheduleAttention(const gemm::TemplateKernel &kernel, const CudaDescription &device) {
+  if (kernel.operands.size() > 3) {
+    Type element = kernel.operands[3].element;
+    if (!element.isInteger(1) && !isa<FloatType>(element))
+      return false;
+  }
+  return kernel.operands[0].extents.size() == 4 && engineOf(kernel, device);
+}
+
+FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder) {
+  const gemm::TemplateKernel &kernel = builder.kernel;
+  auto op = cast<ir::AttentionOp>(kernel.op);
+  MLIRContext *context = builder.context;
+  Engine engine = *engineOf(kernel, builder.backend.device());
+  const gemm::Operand &q = kernel.operands[0], &k = kernel.operands[1], &v = kernel.operands[2];
+  int64_t heads = *ir::getConstant(q.extents[1]), keyHeads = *ir::getConstant(k.extents[1]);
+  AffineExpr allHeads = gemm::simplify(q.extents[0] * heads), allKeyHeads = gemm::simplify(q.extents[0] * keyHeads);
+  AffineExpr d0 = getAffineDimExpr(0, context), d1 = getAffineDimExpr(1, context), d2 = getAffineDimExpr(2, context);
+  Type sum = gemm::accumulationType(kernel.resultElement());
+
+  OperandSpec queries = specOf(q, {d0.floorDiv(heads), d0 % heads, d1, d2}, {allHeads, q.extents[2], q.extents[3]});
+  queries.forceAlongK = true;
+  OperandSpec keys =
+      specOf(k, {d0.floorDiv(keyHeads), d0 % keyHeads, d1, d2}, {allKeyHeads, k.extents[2], k.extents[3]});
+  // Without tensor cores, keys of a thread have to be whole chunks to lie along the keys.
+  keys.forceAlongK = !engine.mma && engine.keys / 8 % (16 / engine.elementBytes) != 0;
+  OperandSpec values =
+      specOf(v, {d0.floorDiv(keyHeads), d0 % keyHeads, d2, d1}, {allKeyHeads, v.extents[3], v.extents[2]});
+  values.preferRow = true;
+
+  KernelText text(builder, "attention.cuh");
+  FailureOr<std::string> a = defineOperand(text, "Queries", queries), b = defineOperand(text, "Keys", keys),
+                         c = defineOperand(text, "Values", values);
+  FailureOr<std::string> mask = defineMask(text, sum, heads);
+  FailureOr<std::string> epilogue = text.epilogue({d0.floorDiv(heads), d0 % heads, d1, d2});
+  if (failed(a) || failed(b) || failed(c) || failed(mask) || failed(epilogue))
+    return failure();
+  const char *rows = op.getMaskedRows() == ir::MaskedRows::Nan    ? "kNan"
+                     : op.getMaskedRows() == ir::MaskedRows::Zero ? "kZero"
+                                                                  : "kGuarded";
+  int64_t shared = engine.sharedBytes();
+  std::string body =
+      llvm::formatv("  const tcc::attention::Extents<Index> extents{{{0}, {1}, {2}, {3}, {4}, {5}, {6}};\n",
+                    text.value(allHeads), heads / keyHeads, text.value(q.extents[2]), text.value(k.extents[2]),
+                    engine.usedDepth, engine.usedWidth, literal(op.getScale().convertToDouble()))
+          .str();
+  body += "  using Engine = tcc::attention::" + engine.text(cppType(q.element)) + ";\n";
+  body += llvm::formatv("  static_assert(Engine::kThreads == {0} && Engine::kTileQueries == {1} && "
+                        "tcc::attention::Layout<Engine, Queries, Keys, Values>::kBytes == {2}, \"as launched\");\n",
+                        engine.threads(), engine.queries(), shared)
+              .str();
+  body +=
+      llvm::formatv("  tcc::attention::attend<Engine, {0}, tcc::attention::MaskedRows::{1}>({2}, {3}, {4}, extents, "
+                    "{5}, {6});\n",
+                    op.getCausal() ? "true" : "false", rows, *a, *b, *c, *mask, *epilogue)
+          .str();
+  text.launch("attention", engine.threads(), allHeads * q.extents[2].ceilDiv(engine.queries()), shared, body);
+  builder.code.choices.push_back(
+      llvm::formatv("{0} queries by {1} keys, {2} threads", engine.queries(), engine.keys, engine.threads()).str());
+  return builder.take("attention");
+}
+
+} // namespace tcc::codegen::cuda

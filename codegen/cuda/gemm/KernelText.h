@@ -1,0 +1,93 @@
+//===- KernelText.h - texts of kernels around a device template ---*- C++ -*-===//
+//
+// A kernel of a matmul, conv or attention is a few structs (operands, epilogue) and an entry point that hands them to a
+// template of the device library. KernelBuilder numbers the buffers of one tcc.kernel and collects its launches;
+// KernelText writes the text of one launch.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <map>
+
+#include "codegen/cuda/CudaBackend.h"
+#include "codegen/cuda/gemm/CppExpr.h"
+#include "codegen/schedule/template/Template.h"
+
+namespace tcc::codegen::cuda {
+
+using Exprs = llvm::SmallVector<mlir::AffineExpr>;
+
+/// "float", "__half", ...: how an element type is written where it lies in memory.
+std::string cppType(mlir::Type element);
+
+class KernelBuilder {
+public:
+  KernelBuilder(const gemm::TemplateKernel &kernel, ConstantInputs constants, CudaBackend &backend);
+
+  const gemm::TemplateKernel &kernel;
+  ConstantInputs constants;
+  CudaBackend &backend;
+  mlir::MLIRContext *context;
+  mlir::ArrayAttr symbols;
+  /// Of every index and offset: 32 where no tensor can have 2^31 elements.
+  unsigned indexBits = 64;
+
+  /// Buffers have numbers: inputs and results their positions in the kernel's argument list, temporaries and constants
+  /// those from here on.
+  static constexpr int kFirstTemporary = 10000, kFirstConstant = 20000;
+  int addTemporary(mlir::AffineExpr elements, mlir::Type element);
+  int addConstant(tcc::Tensor tensor, mlir::Type element);
+  void dropInput(int input);
+  bool dropped(int input) const { return llvm::is_contained(code.unusedInputs, input); }
+  mlir::Type element(int buffer) const; ///< as it is in memory
+  std::string name(int buffer) const;   ///< in texts
+  bool isWritten(int buffer) const { return buffer >= numInputs() && buffer < kFirstConstant; }
+  int numInputs() const { return kernel.numInputs(); }
+  int numResults() const { return kernel.outputs.size(); }
+
+  /// The code, with positions in place of numbers.
+  KernelCode take(llvm::StringRef schedule);
+
+  KernelCode code;
+
+private:
+  llvm::SmallVector<mlir::Type> elements; ///< of inputs and results
+  llvm::SmallVector<mlir::Type> temporaries, constantElements;
+};
+
+/// The text of one launch. Errors are diagnostics at the template op.
+class KernelText {
+public:
+  KernelText(KernelBuilder &builder, llvm::StringRef header);
+
+  /// The name, in the entry point, of a buffer or of a symbol's value; it becomes a parameter.
+  std::string buffer(int number);
+  std::string symbol(unsigned position);
+  /// The same for every symbol of an expression; its value in the entry point.
+  std::string value(mlir::AffineExpr expr);
+
+  /// Appends text before the entry point.
+  void define(llvm::StringRef text) { definitions += text; }
+  /// A functor: `body` gets the values of its parameters (index values of these names, then
+  /// values of `extra` types) and gives what it returns,
+  /// or null. Returns the expression that makes it in the entry point.
+  mlir::FailureOr<std::string>
+  functor(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> indices, llvm::ArrayRef<mlir::Type> extra,
+          mlir::Type result, llvm::function_ref<mlir::Value(gemm::Emit &, const gemm::Frame &, mlir::ValueRange)> body);
+  /// The functor of the epilogue, `Epilogue`: takes an element of the template's result, which is at `coordinate` over
+  /// its indices d0, d1, d2. With a `batch`, a second form takes so many elements at once (tcc/gemm.cuh).
+  mlir::FailureOr<std::string> epilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned batch = 0);
+
+  /// Queues the text and appends the launch. `body`: the statements of the entry point.
+  void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body);
+
+  KernelBuilder &builder;
+  std::string indexType;
+
+private:
+  std::string header, definitions;
+  llvm::SmallVector<int> buffers;
+  std::map<unsigned, int> scalars; ///< symbol -> position among the scalars
+};
+
+} // namespace tcc::codegen::cuda

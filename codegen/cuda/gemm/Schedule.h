@@ -1,0 +1,42 @@
+//===- Schedule.h - schedules around template ops for CUDA --------*- C++ -*-===//
+//
+// Kernels with a matmul, conv, conv_transpose or attention: each becomes launches of a template of the device library
+// (codegen/cuda/device/tcc), with the kernel's prologue and epilogue as functors. float32 and float64 are computed as
+// such, float16 and bfloat16 on tensor cores with float32 sums.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/gemm/KernelText.h"
+#include "codegen/cuda/gemm/OperandText.h"
+#include "codegen/cuda/gemm/Tiles.h"
+
+namespace tcc::codegen::cuda {
+
+/// The schedules here, for CudaTargetOptions::templates.
+CudaTemplate templateSchedule();
+
+/// Whether there is a schedule. Cheap, no side effects.
+bool canSchedule(ir::KernelOp kernel, const CudaDescription &device);
+/// Reports an error at the kernel's location where canSchedule is false.
+mlir::FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend);
+
+mlir::FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder);
+bool canScheduleConv(const gemm::TemplateKernel &kernel);
+mlir::FailureOr<KernelCode> scheduleConv(KernelBuilder &builder);
+bool canScheduleAttention(const gemm::TemplateKernel &kernel, const CudaDescription &device);
+mlir::FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder);
+
+/// A product to be launched: results (g, m, n), d0 to d2.
+struct Product {
+  mlir::AffineExpr batch, m, n, k;
+  OperandSpec a, b; ///< over (g, m, k) and (g, n, k)
+  Exprs result;     ///< coordinate of the template's result
+};
+/// With tiles; sums that several blocks share take a temporary and a second launch.
+mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product);
+/// One thread for each result.
+mlir::LogicalResult launchDirect(KernelBuilder &builder, llvm::StringRef name, const Product &product);
+
+} // namespace tcc::codegen::cuda
