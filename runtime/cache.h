@@ -150,7 +150,7 @@ class ArtifactCache {
   absl::Status Clear();
   // Removes least recently used packages, kernels and records until at most `max_bytes` remain (negative: the
   // configured bound), then constants that nothing refers to and temporaries left by dead processes. Returns the number
-  // of packages removed.
+  // of packages and kernels removed.
   absl::StatusOr<int> CollectGarbage(int64_t max_bytes = -1);
   // Reads everything, removes what is damaged, and returns a line about each; removes temporaries of dead processes.
   absl::StatusOr<std::vector<std::string>> Verify();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "absl/strings/match.h"
 #include "runtime/cache.h"
 #include "runtime/hash.h"
 #include "runtime/status.h"
@@ -46,6 +47,8 @@ std::vector<File> FilesOf(const std::string& folder, const std::string& suffix) 
 // Small files that are not packages: what is remembered of model files, of calls, of measurements.
 constexpr const char* kRecordFolders[] = {"/files", "/notes", "/tuning"};
 
+constexpr const char* kKernelSuffix = ".kernel";
+
 std::vector<File> RecordsOf(const std::string& root) {
   std::vector<File> records;
   for (const char* folder : kRecordFolders) {
@@ -84,7 +87,7 @@ ArtifactCache::Stats ArtifactCache::GetStats() const {
   if (!readable_) return stats;
   const std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc"),
                           constants = FilesOf(root_ + "/constants", ".bin"),
-                          kernels = FilesOf(root_ + "/kernels", ".kernel"), records = RecordsOf(root_);
+                          kernels = FilesOf(root_ + "/kernels", kKernelSuffix), records = RecordsOf(root_);
   stats.packages = static_cast<int64_t>(packages.size());
   stats.package_bytes = TotalBytes(packages);
   stats.constants = static_cast<int64_t>(constants.size());
@@ -128,7 +131,7 @@ absl::Status ArtifactCache::Clear() {
   if (!readable_) return absl::OkStatus();
   absl::Status status;
   for (const auto& [folder, suffix] :
-       {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"), std::pair("/kernels", ".kernel")}) {
+       {std::pair("/packages", ".tcc"), std::pair("/constants", ".bin"), std::pair("/kernels", kKernelSuffix)}) {
     for (const File& file : FilesOf(root_ + folder, suffix)) status.Update(Remove(file.path));
   }
   for (const File& file : RecordsOf(root_)) status.Update(Remove(file.path));
@@ -158,7 +161,7 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
   TCC_RETURN_IF_ERROR(RemoveTemporaries(/*all=*/false));
   std::vector<File> packages = FilesOf(root_ + "/packages", ".tcc");
   std::vector<File> constants = FilesOf(root_ + "/constants", ".bin");
-  std::vector<File> kernels = FilesOf(root_ + "/kernels", ".kernel");
+  std::vector<File> kernels = FilesOf(root_ + "/kernels", kKernelSuffix);
   std::vector<File> records = RecordsOf(root_);
   int64_t total = TotalBytes(packages) + TotalBytes(constants) + TotalBytes(kernels) + TotalBytes(records);
   if (total <= max_bytes) return 0;
@@ -193,6 +196,7 @@ absl::StatusOr<int> ArtifactCache::Evict(int64_t max_bytes, const std::string& k
     if (needed != needs.end() && file.name == keep) continue;
     TCC_RETURN_IF_ERROR(Remove(file.path));
     total -= file.bytes;
+    if (absl::EndsWith(file.path, kKernelSuffix)) ++removed;
     if (needed == needs.end()) continue;
     ++removed;
     for (const std::string& constants_file : needed->second) {
@@ -244,7 +248,7 @@ absl::StatusOr<std::vector<std::string>> ArtifactCache::Verify() {
     const absl::Status status = package.ok() ? (*package)->VerifyConstants() : package.status();
     if (!status.ok()) TCC_RETURN_IF_ERROR(remove(file.path, status.message()));
   }
-  for (const File& file : FilesOf(root_ + "/kernels", ".kernel")) {
+  for (const File& file : FilesOf(root_ + "/kernels", kKernelSuffix)) {
     const auto mapped = MappedFile::OpenOurs(file.path);
     absl::Status status = mapped.status();
     if (mapped.ok()) status = KernelBytes((*mapped)->bytes()).status();

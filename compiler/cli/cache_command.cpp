@@ -85,7 +85,7 @@ int Collect(bool json, int64_t max_bytes) {
   if (json) {
     Print({{"removed", *removed}});
   } else {
-    std::printf("%d packages removed\n", *removed);
+    std::printf("%d packages and kernels removed\n", *removed);
   }
   return kOk;
 }
