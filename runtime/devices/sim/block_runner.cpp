@@ -19,7 +19,7 @@ thread_local SimThread* current_thread = nullptr;
 thread_local BlockRunner* current_runner = nullptr;
 
 // A block in which nothing but waiting loops ran for so many rounds waits for ever.
-constexpr unsigned kIdleRounds = 100000;
+constexpr unsigned kIdleRounds = 10000;
 
 std::string Lanes(unsigned mask) {
   std::string text;
@@ -69,6 +69,9 @@ void BlockRunner::Prepare(TccSimIndex block) {
     thread.fiber = nullptr;
     thread.copies.clear();
     thread.copy_group = 0;
+    thread.bulk_stores.clear();
+    thread.bulk_group = 0;
+    thread.awaited = nullptr;
   }
   for (unsigned w = 0; w < warps_.size(); ++w) {
     WarpState& warp = warps_[w];
@@ -80,6 +83,7 @@ void BlockRunner::Prepare(TccSimIndex block) {
   }
   for (BarrierState& barrier : barriers_) barrier.arrived.clear();
   barriers_in_use_ = 0;
+  bulk_loads_.clear();
   live_ = count;
   idle_rounds_ = 0;
   problem_.reset();
@@ -132,16 +136,23 @@ std::optional<std::string> BlockRunner::Run(const LaunchState& launch, TccSimInd
       return problem_;
     }
   }
+  if (!bulk_loads_.empty()) return "a block returns while bulk copies into its shared memory are under way";
   return std::nullopt;
 }
 
 bool BlockRunner::WakeYielded() {
+  FinishBulkLoads();
   if (++idle_rounds_ > kIdleRounds) return false;
   bool any = false;
-  for (WarpState& warp : warps_) {
-    any |= warp.yielded != 0;
-    warp.ready |= warp.yielded;
-    warp.yielded = 0;
+  for (unsigned w = 0; w < warps_.size(); ++w) {
+    for (unsigned lanes = warps_[w].yielded; lanes != 0; lanes &= lanes - 1) {
+      const unsigned bit = lanes & -lanes;
+      const SimThread& thread = threads_[w * kWarpSize + std::countr_zero(bit)];
+      if (thread.awaited != nullptr && !MbarrierDone(thread)) continue;
+      any = true;
+      warps_[w].ready |= bit;
+      warps_[w].yielded &= ~bit;
+    }
   }
   return any;
 }
@@ -165,6 +176,10 @@ void BlockRunner::Wait(SimThread& thread) { thread.fiber->Suspend(); }
 
 void BlockRunner::OnExit(SimThread& thread) {
   if (launch_->checker != nullptr) launch_->checker->Exit();
+  if (!thread.bulk_stores.empty()) {
+    FailFor(thread, "the thread returns before its bulk copies have read shared memory (cp.async.bulk.wait_group)",
+            thread.bulk_stores.front().pc);
+  }
   --live_;
   idle_rounds_ = 0;
   WarpState& warp = warps_[thread.warp];
@@ -183,17 +198,21 @@ int BlockRunner::Barrier(unsigned id, unsigned count, int reduction, int value, 
   if (barrier.arrived.empty()) {
     barrier.count = count;
     barrier.reduction = reduction;
-  } else if (barrier.count != count || barrier.reduction != reduction) {
-    Fail(absl::StrCat("threads meet at barrier ", id, " as different operations: another one waits at ",
-                      At(barrier.arrived.front()->pc)),
+  } else if (barrier.count != count ||
+             (reduction != kTccSimArrive && barrier.reduction != kTccSimArrive && barrier.reduction != reduction)) {
+    Fail(absl::StrCat("threads meet at barrier ", id, " as different operations: another one came at ",
+                      At(barrier.arrived.front().pc)),
          pc);
   }
+  const bool waits = reduction != kTccSimArrive;
+  if (!waits && count == 0) Fail("a thread that does not wait must say for how many threads the barrier is", pc);
+  if (waits) barrier.reduction = reduction;
   thread.pc = pc;
   thread.value = value;
-  barrier.arrived.push_back(&thread);
+  barrier.arrived.push_back({&thread, pc, waits});
   barriers_in_use_ |= 1u << id;
   idle_rounds_ = 0;
-  if (!TryBarrier(id, &thread)) Wait(thread);
+  if (!TryBarrier(id, &thread) && waits) Wait(thread);
   return thread.value;
 }
 
@@ -204,35 +223,37 @@ bool BlockRunner::TryBarrier(unsigned id, SimThread* current) {
   const void* warp_pc[1024 / kWarpSize] = {};
   unsigned warp_lanes[1024 / kWarpSize] = {};
   int result = barrier.reduction == kTccSimAnd ? 1 : 0;
-  for (const SimThread* thread : barrier.arrived) {
-    const void*& pc = warp_pc[thread->warp];
-    if (pc == nullptr) pc = thread->pc;
-    if (pc != thread->pc) {
+  for (const Arrival& arrival : barrier.arrived) {
+    const SimThread& thread = *arrival.thread;
+    const void*& pc = warp_pc[thread.warp];
+    if (pc == nullptr) pc = arrival.pc;
+    if (pc != arrival.pc) {
       SetProblem(
-          *thread,
+          thread,
           absl::StrCat("divergent barrier: threads of one warp meet at different barriers, the other one at ", At(pc)),
-          thread->pc);
+          arrival.pc);
       if (current != nullptr) current->fiber->Suspend();
       return false;
     }
-    warp_lanes[thread->warp] |= 1u << thread->lane;
+    warp_lanes[thread.warp] |= 1u << thread.lane;
     switch (barrier.reduction) {
       case kTccSimCount:
-        result += thread->value != 0;
+        result += thread.value != 0;
         break;
       case kTccSimAnd:
-        result &= thread->value != 0;
+        result &= thread.value != 0;
         break;
       case kTccSimOr:
-        result |= thread->value != 0;
+        result |= thread.value != 0;
         break;
       default:
         break;
     }
   }
-  for (SimThread* thread : barrier.arrived) {
-    thread->value = result;
-    if (thread != current) warps_[thread->warp].ready |= 1u << thread->lane;
+  for (const Arrival& arrival : barrier.arrived) {
+    if (!arrival.waits) continue;
+    arrival.thread->value = result;
+    if (arrival.thread != current) warps_[arrival.thread->warp].ready |= 1u << arrival.thread->lane;
   }
   if (launch_->checker != nullptr) launch_->checker->Barrier(warp_lanes, warps_.size());
   barrier.arrived.clear();
@@ -315,36 +336,6 @@ void* BlockRunner::SharedVariable(TccSimShared* variable) {
   return shared_ + offset;
 }
 
-void BlockRunner::AsyncCopyStart(void* to, const void* from, unsigned bytes, unsigned source_bytes, const void* pc) {
-  SimThread& thread = *current_thread;
-  if (bytes != 4 && bytes != 8 && bytes != 16) Fail(absl::StrCat("cp.async of ", bytes, " bytes: 4, 8 or 16"), pc);
-  if (source_bytes > bytes) Fail(absl::StrCat("cp.async reads ", source_bytes, " bytes and writes ", bytes), pc);
-  if (reinterpret_cast<uintptr_t>(to) % bytes != 0 || reinterpret_cast<uintptr_t>(from) % bytes != 0) {
-    Fail(absl::StrFormat("misaligned cp.async of %d bytes from %p to %p", bytes, from, to), pc);
-  }
-  if (to < shared_ || to >= shared_ + kStaticSharedEnd)
-    Fail(absl::StrFormat("cp.async to %p, not shared memory", to), pc);
-  if (source_bytes > 0) Access(from, source_bytes, kTccSimRead, false, pc);
-  thread.copies.push_back({to, from, bytes, source_bytes, thread.copy_group, pc});
-}
-
-void BlockRunner::AsyncCommit() { ++CurrentThread().copy_group; }
-
-void BlockRunner::AsyncWait(unsigned pending, const void* pc) {
-  SimThread& thread = *current_thread;
-  // ~0u: those that were not committed, too (cp.async.wait_all).
-  if (pending == ~0u) ++thread.copy_group;
-  const unsigned done = pending == ~0u ? thread.copy_group : thread.copy_group - std::min(pending, thread.copy_group);
-  size_t i = 0;
-  for (; i < thread.copies.size() && thread.copies[i].group < done; ++i) {
-    const AsyncCopy& copy = thread.copies[i];
-    Access(copy.to, copy.bytes, kTccSimWrite, true, copy.pc);
-    std::memcpy(copy.to, copy.from, copy.source_bytes);
-    std::memset(static_cast<char*>(copy.to) + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
-  }
-  thread.copies.erase(thread.copies.begin(), thread.copies.begin() + static_cast<std::ptrdiff_t>(i));
-}
-
 void BlockRunner::Access(const void* address, size_t bytes, unsigned kind, bool aligned, const void* pc) {
   if (aligned && reinterpret_cast<uintptr_t>(address) % bytes != 0) {
     Fail(absl::StrFormat("misaligned %s of %d bytes at %p", kind == kTccSimRead ? "read" : "write", bytes, address),
@@ -392,14 +383,19 @@ std::string BlockRunner::DescribeStuck() const {
     for (unsigned id = 0; id < 16; ++id) {
       unsigned lanes = 0;
       const void* pc = nullptr;
-      for (const SimThread* thread : barriers_[id].arrived) {
-        if (thread->warp != w) continue;
-        lanes |= 1u << thread->lane;
-        pc = thread->pc;
+      for (const Arrival& arrival : barriers_[id].arrived) {
+        if (arrival.thread->warp != w || !arrival.waits) continue;
+        lanes |= 1u << arrival.thread->lane;
+        pc = arrival.pc;
       }
       if (lanes != 0)
         add(w, lanes, id == 0 ? "__syncthreads" : absl::StrCat("barrier ", id, " (", barriers_[id].count, " threads)"),
             pc);
+    }
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      if ((warps_[w].lanes >> lane & 1) == 0 || threads_[w * kWarpSize + lane].awaited == nullptr) continue;
+      const SimThread& thread = threads_[w * kWarpSize + lane];
+      add(w, 1u << lane, absl::StrCat("the phase of parity ", thread.parity, " of an mbarrier"), thread.pc);
     }
     const unsigned looping = warps_[w].lanes & ~warps_[w].exited & ~waiting[w];
     if (looping != 0)

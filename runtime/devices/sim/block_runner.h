@@ -44,6 +44,10 @@ struct SimThread {
   int value = 0;             // of a barrier's reduction
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;  // not committed yet
+  std::vector<AsyncCopy> bulk_stores;
+  unsigned bulk_group = 0;
+  const uint64_t* awaited = nullptr;  // the mbarrier it waits for, until the phase of this parity is over
+  unsigned parity = 0;
 };
 
 class BlockRunner {
@@ -68,6 +72,10 @@ class BlockRunner {
   void AsyncCopyStart(void* to, const void* from, unsigned bytes, unsigned source_bytes, const void* pc);
   void AsyncCommit();
   void AsyncWait(unsigned pending, const void* pc);
+  int MbarrierStep(unsigned op, void* barrier, unsigned argument, const void* pc);
+  void BulkCopyStart(void* to, const void* from, unsigned bytes, void* mbarrier, const void* pc);
+  void BulkCommit();
+  void BulkWait(unsigned pending);
   void Access(const void* address, size_t bytes, unsigned kind, bool aligned, const void* pc);
   void Fence(bool device);
   // Ends the launch, on behalf of the running thread or of another one; the running thread never goes on.
@@ -92,11 +100,27 @@ class BlockRunner {
     unsigned fresh = 0, ready = 0, yielded = 0, exited = 0;
     std::vector<WarpGroup> groups;  // that wait
   };
+  struct Arrival {
+    SimThread* thread;
+    const void* pc;
+    bool waits;
+  };
   struct BarrierState {
     unsigned count = 0;
     int reduction = 0;
-    std::vector<SimThread*> arrived;
+    std::vector<Arrival> arrived;
   };
+  struct BulkLoad {
+    void* to;
+    const void* from;
+    unsigned bytes;
+    uint64_t* mbarrier;
+    unsigned warp;
+  };
+
+  bool IsShared(const void* address) const { return address >= shared_ && address < shared_ + kStaticSharedEnd; }
+  static bool MbarrierDone(const SimThread& thread);
+  bool FinishBulkLoads();
 
   void Prepare(TccSimIndex block);
   void PoisonShared();
@@ -120,6 +144,7 @@ class BlockRunner {
   unsigned live_ = 0;
   unsigned current_warp_ = 0;
   unsigned idle_rounds_ = 0;
+  std::vector<BulkLoad> bulk_loads_;
   size_t poisoned_ = 0;  // bytes of static shared memory
   Fiber* finished_ = nullptr;
   std::optional<std::string> problem_;

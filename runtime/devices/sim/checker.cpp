@@ -56,6 +56,8 @@ struct Checker::Impl {
   uint32_t steps[kMaxWarps];
   uint32_t current[kMaxWarps];  // segment of each warp, plus one
 
+  std::map<const void*, std::vector<uint32_t>> released;  // by mbarrier: the joined clocks of who arrived there
+
   uint32_t block_clock = 0;
   bool fenced = false;
   using Known = std::unordered_map<uint64_t, uint32_t>;  // block: what of it is before this, in its clock
@@ -249,6 +251,7 @@ void Checker::StartBlock(BlockRunner& runner) {
   impl.block_clock = 0;
   impl.fenced = false;
   impl.known.clear();
+  impl.released.clear();
   impl.suspect.reset();
   std::memset(impl.clocks, 0, sizeof impl.clocks);
   std::memset(impl.steps, 0, sizeof impl.steps);
@@ -312,6 +315,24 @@ void Checker::SyncWarp(unsigned warp) {
   impl_->ResolveSuspect();
   ++impl_->steps[warp];
   impl_->NewSegment(warp);
+}
+
+void Checker::Release(unsigned warp, const void* address) {
+  Impl& impl = *impl_;
+  std::vector<uint32_t>& clocks = impl.released[address];
+  clocks.resize(kMaxWarps);
+  for (unsigned w = 0; w < impl.warps; ++w) clocks[w] = std::max(clocks[w], impl.clocks[warp][w]);
+  ++impl.clocks[warp][warp];
+  impl.NewSegment(warp);
+}
+
+void Checker::Acquire(unsigned warp, const void* address) {
+  Impl& impl = *impl_;
+  const std::vector<uint32_t>& clocks = impl.released[address];
+  for (unsigned w = 0; w < clocks.size(); ++w) impl.clocks[warp][w] = std::max(impl.clocks[warp][w], clocks[w]);
+  // The lanes of a warp that arrived before are ordered with those that go on.
+  ++impl.steps[warp];
+  impl.NewSegment(warp);
 }
 
 void Checker::Fence(bool device) {

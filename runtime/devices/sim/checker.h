@@ -28,6 +28,9 @@ class Checker {
   // The lanes of each warp that met at a barrier.
   void Barrier(const unsigned* lanes, size_t warps);
   void SyncWarp(unsigned warp);
+  // What a warp did is before what warps do that acquire the same address later.
+  void Release(unsigned warp, const void* address);
+  void Acquire(unsigned warp, const void* address);
   void Fence(bool device);
   void Exit();
 

@@ -37,6 +37,12 @@ const TccSimApi kApi = {
                      const void* pc) { CurrentRunner().AsyncCopyStart(to, from, bytes, source_bytes, pc); },
     .async_commit = []() { CurrentRunner().AsyncCommit(); },
     .async_wait = [](unsigned pending, const void* pc) { CurrentRunner().AsyncWait(pending, pc); },
+    .mbarrier = [](unsigned op, void* barrier, unsigned argument,
+                   const void* pc) { return CurrentRunner().MbarrierStep(op, barrier, argument, pc); },
+    .bulk_copy = [](void* to, const void* from, unsigned bytes, void* mbarrier,
+                    const void* pc) { CurrentRunner().BulkCopyStart(to, from, bytes, mbarrier, pc); },
+    .bulk_commit = []() { CurrentRunner().BulkCommit(); },
+    .bulk_wait = [](unsigned pending) { CurrentRunner().BulkWait(pending); },
 };
 
 absl::Status CheckLaunch(const Kernel& kernel, Dim grid, Dim block, size_t shared_bytes) {

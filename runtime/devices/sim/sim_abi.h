@@ -7,7 +7,7 @@
 // and reaches the simulator only through the table that bind() was given.
 #pragma once
 
-#define TCC_SIM_ABI_VERSION 1
+#define TCC_SIM_ABI_VERSION 2
 
 extern "C" {
 
@@ -45,7 +45,15 @@ struct TccSimShared {
 // Accesses to memory; the last two are one with the memory system (volatile ones count as such) and race with none but
 // the first two.
 enum { kTccSimRead = 0, kTccSimWrite = 1, kTccSimAtomicUpdate = 2, kTccSimAtomicRead = 3 };
-enum { kTccSimNoReduction = 0, kTccSimCount = 1, kTccSimAnd = 2, kTccSimOr = 3 };
+enum { kTccSimNoReduction = 0, kTccSimCount = 1, kTccSimAnd = 2, kTccSimOr = 3, kTccSimArrive = 4 };
+enum {
+  kTccSimMbarrierInit = 0,         // argument: arrivals of a phase
+  kTccSimMbarrierArrive = 1,       // argument: bytes to expect in this phase; the parity of the phase
+  kTccSimMbarrierExpectBytes = 2,  // argument: bytes
+  kTccSimMbarrierTest = 3,         // argument: parity; whether that phase is over
+  kTccSimMbarrierWait = 4,         // argument: parity
+  kTccSimMbarrierInvalidate = 5,
+};
 
 // `pc`: an address in the kernel's code just behind the call, for messages.
 struct TccSimApi {
@@ -54,7 +62,7 @@ struct TccSimApi {
   const TccSimThread* (*self)();
 
   // Waits for `count` threads (0: all of the block that have not returned) at barrier `id`. With a reduction, the
-  // result over the values of all of them.
+  // result over the values of all of them. kTccSimArrive: is counted, and does not wait.
   int (*barrier)(unsigned id, unsigned count, int reduction, int value, const void* pc);
   // Joins `op` with the other lanes of `mask` (those that have not returned).
   void (*warp)(const TccSimWarpOp* op, unsigned mask, void* payload, const void* pc);
@@ -77,6 +85,12 @@ struct TccSimApi {
   void (*async_copy)(void* shared, const void* global, unsigned bytes, unsigned source_bytes, const void* pc);
   void (*async_commit)();
   void (*async_wait)(unsigned pending, const void* pc);
+
+  int (*mbarrier)(unsigned op, void* barrier, unsigned argument, const void* pc);
+  // cp.async.bulk: to shared memory with an mbarrier that counts the bytes; from shared memory, without, in groups.
+  void (*bulk_copy)(void* to, const void* from, unsigned bytes, void* mbarrier, const void* pc);
+  void (*bulk_commit)();
+  void (*bulk_wait)(unsigned pending);
 };
 
 struct TccSimModule {

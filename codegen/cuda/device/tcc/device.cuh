@@ -15,3 +15,5 @@
 #include "tcc/cp_async.cuh"
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
+#include "tcc/barrier.cuh"
+#include "tcc/wgmma.cuh"
