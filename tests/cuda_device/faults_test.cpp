@@ -1,5 +1,10 @@
 // Kernels that are wrong are reported, with kernel, block, thread and line.
-#include <cmath>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -132,6 +137,30 @@ TEST_F(Faults, TheNextLaunchIsFine) {
   Buffer<int> out(64);
   ASSERT_TRUE(kernels.Run("write_indices", {1}, {64}, out.get()).ok());
   EXPECT_EQ(out[63], 63);
+}
+
+// The file is deleted after loading, as packages load their code. With no help of the system (which shows mapped files
+// only to the privileged), the bytes that FindKernel was given have the lines.
+TEST_F(Faults, LinesOfObjectsWithoutFile) {
+  const std::string path = testing::TempDir() + "/cuda_device_faults_copy.so";
+  std::stringstream bytes;
+  bytes << std::ifstream(std::string(TCC_KERNEL_OBJECTS) + "/faults.checked.so", std::ios::binary).rdbuf();
+  std::ofstream(path, std::ios::binary) << bytes.str();
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  std::remove(path.c_str());
+  float* null = nullptr;
+  void* params[] = {&null};
+  for (const bool given : {true, false}) {
+    absl::StatusOr<Kernel> kernel =
+        FindKernel(handle, "null_pointer", given ? std::make_shared<const std::string>(bytes.str()) : nullptr);
+    ASSERT_TRUE(kernel.ok()) << kernel.status();
+    const std::string message(Launch(*kernel, {1}, {32}, 0, params).message());
+    const std::string line = absl::StrCat("faults.cu:", LineOf("faults", "null_pointer"));
+    EXPECT_THAT(message, given ? testing::Matcher<std::string>(HasSubstr(line))
+                               : testing::AnyOf(HasSubstr(line), HasSubstr("offset 0x")));
+  }
+  dlclose(handle);
 }
 
 TEST_F(Faults, WhatNoDeviceTakes) {

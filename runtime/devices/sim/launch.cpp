@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -70,7 +71,8 @@ absl::Status CheckLaunch(const Kernel& kernel, Dim grid, Dim block, size_t share
 
 }  // namespace
 
-absl::StatusOr<Kernel> FindKernel(void* dlopen_handle, absl::string_view name) {
+absl::StatusOr<Kernel> FindKernel(void* dlopen_handle, absl::string_view name,
+                                  std::shared_ptr<const std::string> object) {
   auto* module = static_cast<TccSimModule*>(dlsym(dlopen_handle, "tcc_sim_module"));
   if (module == nullptr) return absl::FailedPreconditionError("the object holds no kernels of a simulated device");
   if (module->version != TCC_SIM_ABI_VERSION) {
@@ -87,7 +89,7 @@ absl::StatusOr<Kernel> FindKernel(void* dlopen_handle, absl::string_view name) {
     module->bind(&kApi);
     module->bound = 1;
   }
-  return Kernel{std::string(name), reinterpret_cast<void (*)(void**)>(entry), module};
+  return Kernel{std::string(name), reinterpret_cast<void (*)(void**)>(entry), module, std::move(object)};
 }
 
 absl::Status Launch(const Kernel& kernel, Dim grid, Dim block, size_t shared_bytes, void** params,
@@ -120,7 +122,9 @@ absl::Status Launch(const Kernel& kernel, Dim grid, Dim block, size_t shared_byt
   for (uint64_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
   work();
   for (std::thread& helper : helpers) helper.join();
-  if (problem) return absl::InternalError(absl::StrCat("kernel '", kernel.name, "', ", ReplacePlaces(*problem)));
+  if (problem)
+    return absl::InternalError(
+        absl::StrCat("kernel '", kernel.name, "', ", ReplacePlaces(*problem, kernel.object.get())));
   if (const size_t total = shared_bytes + shared->bytes(); total > kMaxSharedBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel '", kernel.name, "': ", shared->bytes(), " bytes of static and ", shared_bytes,

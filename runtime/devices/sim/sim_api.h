@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,15 @@ struct Kernel {
   std::string name;
   void (*entry)(void** params) = nullptr;
   TccSimModule* module = nullptr;
+  std::shared_ptr<const std::string> object;
 };
 
-// A kernel of a shared object that dlopen returned; it stays loaded as long as the kernel is used. Errors: kNotFound,
-// kFailedPrecondition for an object made for another version of the simulator. Thread-safe.
-absl::StatusOr<Kernel> FindKernel(void* dlopen_handle, absl::string_view name);
+// A kernel of a shared object that dlopen returned; it stays loaded as long as the kernel is used. `object`: the bytes
+// of the shared object, from which messages get their line numbers; without, they are looked for in the file it was
+// loaded from, which may be gone (deleted, an anonymous file). Errors: kNotFound, kFailedPrecondition for an object
+// made for another version of the simulator. Thread-safe.
+absl::StatusOr<Kernel> FindKernel(void* dlopen_handle, absl::string_view name,
+                                  std::shared_ptr<const std::string> object = nullptr);
 
 struct Dim {
   unsigned x = 1, y = 1, z = 1;

@@ -3,11 +3,16 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -81,37 +86,71 @@ std::string Describe(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string Place(uintptr_t pc) {
-  if (pc == 0) return "at an unknown place";
+std::string ReadFile(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return std::move(text).str();
+}
+
+// The bytes of the file that is mapped at the address, if it can still be read. A path may lead to another file by now
+// (a descriptor that was closed and taken again): its number tells.
+std::string MappedFile(uintptr_t address, const char* loaded_from) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    unsigned long long inode = 0;
+    char path[4096] = "";
+    if (std::sscanf(line.c_str(), "%zx-%zx %*s %*s %*s %llu %4095[^\n]", &begin, &end, &inode, path) < 3) continue;
+    if (address < begin || address >= end) continue;
+    for (const std::string& candidate :
+         {std::string(loaded_from), std::string(path), absl::StrFormat("/proc/self/map_files/%x-%x", begin, end)}) {
+      struct stat status;
+      if (stat(candidate.c_str(), &status) == 0 && status.st_ino == inode) return ReadFile(candidate);
+    }
+    return "";
+  }
+  return "";
+}
+
+std::string Place(uintptr_t pc, const std::string* object) {
+  if (pc == 0) return "an unknown place";
   // The address of the call itself: the line of the return address may be the next one.
   const uintptr_t call = pc - 1;
   Dl_info info;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it was a pointer before it became text
   if (dladdr(reinterpret_cast<void*>(call), &info) == 0 || info.dli_fname == nullptr) return absl::StrFormat("%#x", pc);
   const uintptr_t offset = call - reinterpret_cast<uintptr_t>(info.dli_fbase);
-  std::string object = info.dli_fname;
-  if (absl::StartsWith(object, "/proc/self/")) object = absl::StrCat("/proc/", getpid(), object.substr(10));
-  std::vector<std::string> programs = {"llvm-symbolizer-19", "llvm-symbolizer"};
-  if (const char* named = std::getenv("TCC_SYMBOLIZER")) programs = {named};
-  for (const std::string& program : programs) {
-    const std::string output = Output({program, "--demangle", "--inlines", "--functions=short",
-                                       absl::StrCat("--obj=", object), absl::StrFormat("%#x", offset)});
-    const std::string text = Describe(absl::StrSplit(output, '\n', absl::SkipEmpty()));
-    if (!text.empty()) return text;
+  const std::string bytes = object != nullptr ? *object : MappedFile(call, info.dli_fname);
+  std::string text;
+  const char* folder = std::getenv("TMPDIR");
+  std::string copy = absl::StrCat(folder != nullptr ? folder : "/tmp", "/tcc_sim_object.XXXXXX");
+  const int file = bytes.empty() ? -1 : mkstemp(copy.data());
+  if (file >= 0) {
+    const bool written = write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    close(file);
+    std::vector<std::string> programs = {"llvm-symbolizer-19", "llvm-symbolizer"};
+    if (const char* named = std::getenv("TCC_SYMBOLIZER")) programs = {named};
+    for (const std::string& program : programs) {
+      if (!written || !text.empty()) break;
+      const std::string output = Output({program, "--demangle", "--inlines", "--functions=short",
+                                         absl::StrCat("--obj=", copy), absl::StrFormat("%#x", offset)});
+      text = Describe(absl::StrSplit(output, '\n', absl::SkipEmpty()));
+    }
+    unlink(copy.c_str());
   }
-  return absl::StrFormat("%s+%#x", ShortName(object), offset);
+  return text.empty() ? absl::StrFormat("offset %#x of the kernel's object", offset) : text;
 }
 
 }  // namespace
 
 std::string At(const void* pc) { return absl::StrFormat("%c%x%c", kMark, reinterpret_cast<uintptr_t>(pc), kMark); }
 
-std::string ReplacePlaces(absl::string_view message) {
+std::string ReplacePlaces(absl::string_view message, const std::string* object) {
   std::string text;
   bool place = false;
   for (absl::string_view part : absl::StrSplit(message, kMark)) {
     if (place) {
-      text += Place(std::strtoull(std::string(part).c_str(), nullptr, 16));
+      text += Place(std::strtoull(std::string(part).c_str(), nullptr, 16), object);
     } else {
       absl::StrAppend(&text, part);
     }
