@@ -9,9 +9,6 @@ namespace tcc {
 
 absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
                              const RunOptions& options, std::vector<Tensor>* outputs) {
-  if (options.stream != nullptr) {
-    return absl::InvalidArgumentError("a stream was given, but this code runs on the host: leave it out");
-  }
   if (options.context != nullptr) {
     RunContext::State& own = *options.context->state_;
     const RunContext::State::Use use(own);

@@ -26,6 +26,9 @@ class CodeObject {
   // NotFound, with the name, where the object does not export it.
   absl::StatusOr<TccKernelFunction> Function(const std::string& name) const;
 
+  // What dlopen returned.
+  void* handle() const { return handle_; }
+
  private:
   explicit CodeObject(void* handle) : handle_(handle) {}
   void* handle_;

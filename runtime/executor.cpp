@@ -32,11 +32,11 @@ Recording* ExecutionContext::FindRecording(absl::Span<const Tensor> inputs, absl
   const Plan& plan = s.plan->plan();
   const auto pay = [&s](int64_t part) { s.recording_debt = std::max<int64_t>(0, s.recording_debt - part); };
   if (s.max_recordings <= 0 || inputs.size() != plan.inputs.size() || symbols.size() != plan.symbol_registers.size() ||
-      !Recording::CanRecord(inputs)) {
+      !Recording::CanRecord(*s.plan, inputs)) {
     return nullptr;
   }
   // Those with an address that is no longer a slot's.
-  std::erase_if(s.recordings, [&](const auto& r) { return r->generation != s.arena.generation(); });
+  std::erase_if(s.recordings, [&](const auto& r) { return r->generation != s.generation(); });
   const auto found = std::find_if(s.recordings.begin(), s.recordings.end(),
                                   [&](const auto& recording) { return recording->Matches(inputs, symbols); });
   if (found != s.recordings.end()) {
@@ -51,8 +51,7 @@ Recording* ExecutionContext::FindRecording(absl::Span<const Tensor> inputs, absl
   }
   s.recording_debt += kRecording;
   if (s.recordings.size() >= static_cast<size_t>(s.max_recordings)) s.recordings.pop_back();
-  s.recordings.insert(s.recordings.begin(),
-                      std::make_unique<Recording>(*s.plan, inputs, symbols, s.arena.generation()));
+  s.recordings.insert(s.recordings.begin(), std::make_unique<Recording>(*s.plan, inputs, symbols, s.generation()));
   ++s.statistics.recorded;
   return s.recordings.front().get();
 }
@@ -67,6 +66,7 @@ absl::Status ExecutionContext::Run(absl::Span<const Tensor> inputs, absl::Span<c
     Runner runner(*state_, recording, options);
     try {
       status = runner.Run(inputs, symbols, outputs);
+      if (absl::IsResourceExhausted(status)) status = runner.WithMemoryReport(status);
     } catch (const std::bad_alloc&) {
       status = absl::ResourceExhaustedError("no memory");
     } catch (const std::exception& e) {
@@ -77,12 +77,12 @@ absl::Status ExecutionContext::Run(absl::Span<const Tensor> inputs, absl::Span<c
     status = absl::ResourceExhaustedError("no memory");
   }
   // Slots that this call let grow: its own recording has their new addresses.
-  if (recording != nullptr) recording->generation = state_->arena.generation();
+  if (recording != nullptr) recording->generation = state_->generation();
   if (!status.ok()) outputs->clear();
   return status;
 }
 
-int64_t ExecutionContext::arena_bytes() const { return state_->arena.bytes(); }
+int64_t ExecutionContext::arena_bytes() const { return state_->arena.bytes() + state_->device_arena.bytes(); }
 
 const ExecutionContext::Statistics& ExecutionContext::statistics() const { return state_->statistics; }
 

@@ -15,6 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/code_object.h"
+#include "runtime/devices/device.h"
+#include "runtime/devices/images.h"
 #include "runtime/plan.h"
 #include "runtime/reference/reference.h"
 #include "runtime/run_options.h"
@@ -28,11 +30,16 @@ class PreparedPlan {
   struct Options {
     // Where library calls find their kernels; null: the reference kernels.
     reference::Kernel (*find)(std::string_view op) = nullptr;
+    // For plans with values on a device: where they are, the kernels, and who compiles those that have no code for it.
+    std::shared_ptr<devices::ComputeDevice> device = nullptr;
+    std::vector<KernelImageView> images = {};
+    devices::CompileImage compile = nullptr;
   };
 
   // `constants` are the bytes of the constants entry, kept alive by `owner`; 64-byte aligned. `code` may be null for a
-  // plan without launches. Errors: an invalid plan, a function the code does not have, an op without a kernel, a
-  // constant outside the bytes, a plan that writes to a constant.
+  // plan without launches. Kernels are loaded onto the device, and the constants they use copied there. Errors: an
+  // invalid plan, a function the code does not have, an op without a kernel, a constant outside the bytes, a plan that
+  // writes to a constant, no device or code for it.
   static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Create(Plan plan, std::shared_ptr<const CodeObject> code,
                                                                     std::string_view constants,
                                                                     std::shared_ptr<const void> owner,
@@ -43,7 +50,13 @@ class PreparedPlan {
     return Create(std::move(plan), std::move(code), constants, std::move(owner), Options());
   }
 
+  ~PreparedPlan();
+  PreparedPlan(const PreparedPlan&) = delete;
+  PreparedPlan& operator=(const PreparedPlan&) = delete;
+
   const Plan& plan() const { return plan_; }
+  // Null for a plan that runs on the host alone.
+  const std::shared_ptr<devices::ComputeDevice>& device() const { return device_; }
 
  private:
   friend class ExecutionContext;
@@ -61,10 +74,12 @@ class PreparedPlan {
     const void* instruction = nullptr;  // into plan_
     TccKernelFunction function = nullptr;
     reference::Kernel kernel = nullptr;
+    devices::FunctionHandle* device_function = nullptr;
+    int32_t error_word = -1;  // of a launch that reports errors
     const Program* blocks[2] = {nullptr, nullptr};
   };
 
-  PreparedPlan() = default;
+  PreparedPlan();
 
   Plan plan_;
   std::shared_ptr<const CodeObject> code_;
@@ -78,6 +93,16 @@ class PreparedPlan {
   std::vector<std::vector<int32_t>> donations_;  // by output: see FindDonations
   std::vector<int32_t> overwrites_;              // likewise
   size_t max_buffers_ = 0;
+
+  // Of plans with values on a device.
+  std::shared_ptr<devices::ComputeDevice> device_;
+  std::unique_ptr<devices::LoadedImages> images_;
+  std::vector<Space> slot_spaces_;
+  std::vector<bool> input_on_host_;       // by input: something on the host reads it
+  std::vector<std::string> error_names_;  // by error word: the launch that has it
+  size_t max_params_ = 0;
+  void* device_constants_ = nullptr;
+  int64_t device_constants_bytes_ = 0;
 };
 
 struct Recording;
@@ -87,19 +112,22 @@ class ExecutionContext {
  public:
   // `pool` must outlive the context; null: ThreadPool::Global(). `max_recordings` > 0: the first call with some extents
   // records the plan, later calls with the same extents replay what is left of it (execution/recording.h), with the
-  // same results. So many recordings are kept, the least recently used one goes first; where extents hardly ever come
-  // back the context records few calls. Calls with inputs that are not row-major are not recorded.
+  // same results; on a device launches with nothing in between become graphs. So many recordings are kept, the least
+  // recently used one goes first; where extents hardly ever come back the context records few calls. Calls with inputs
+  // that are not row-major are not recorded.
   explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr,
                             int max_recordings = 0);
   ~ExecutionContext();
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;
 
-  // `inputs`: one per graph input, on the host, any strides, invalid where absent; the guards must have been checked.
+  // `inputs`: one per graph input, on the host or on the plan's device, any strides, invalid where absent; the guards
+  // must have been checked.
   // `symbols`: the values of the specialisation's symbols. The results are row-major, and the caller's: they share
-  // memory with neither constants nor the context, nor with inputs that are not donated. (`options.context` is for who
-  // chooses a context: it means nothing here.) Floating-point control state is set for the call and
-  // restored. Errors name the launch or library call. After an error the context can be used again.
+  // memory with neither constants nor the context, nor with inputs that are not donated; they are on the host, except
+  // in memory of the caller's that is not, and done when this returns. (`options.context` is for who chooses a context:
+  // it means nothing here.) Floating-point control state is set for the call and restored. Errors name the launch or
+  // library call. After an error the context can be used again.
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
                    std::vector<Tensor>* outputs);
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols = {}) {
@@ -109,7 +137,7 @@ class ExecutionContext {
     return outputs;
   }
 
-  // Bytes of slot memory held. May be asked while a call runs.
+  // Bytes of slot memory held, on the host and on the device. May be asked while a call runs.
   int64_t arena_bytes() const;
 
   // Calls so far that made a recording, and that found one. The others were interpreted.

@@ -3,6 +3,8 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "runtime/cpu_features.h"
+#include "runtime/devices/images.h"
+#include "runtime/devices/registry.h"
 #include "runtime/hash.h"
 #include "runtime/plan_json.h"
 #include "runtime/signature_json.h"
@@ -17,6 +19,12 @@ constexpr int64_t kSlack = 64;  // behind constants, see package_builder.cpp
 }  // namespace
 
 absl::Status CheckTarget(const CodeTarget& target) {
+  if (target.kind == "cuda" || target.kind == "cuda-sim") {
+    const auto device = devices::DefaultDevice(target.kind);
+    if (device.ok()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("made for ", target.kind, " (", target.arch, "): ", device.status().message()));
+  }
   if (target.kind != "cpu") {
     return absl::FailedPreconditionError(absl::StrCat("made for '", target.kind, "', which this runtime does not run"));
   }
@@ -180,7 +188,7 @@ absl::StatusOr<int> Package::SelectWhere(int first, const std::function<absl::St
   std::vector<std::string> reasons;
   absl::Status last;
   for (int i = first; i < size(); ++i) {
-    last = CheckTarget(target(i));
+    last = Runs(i);
     if (last.ok()) last = check(signature(i));
     if (last.ok()) return i;
     reasons.push_back(std::string(last.message()));
@@ -188,6 +196,22 @@ absl::StatusOr<int> Package::SelectWhere(int first, const std::function<absl::St
   if (reasons.size() == 1) return last;
   return absl::InvalidArgumentError(
       absl::StrCat("no specialisation of ", path_, " fits: ", absl::StrJoin(reasons, "; ")));
+}
+
+absl::Status Package::Runs(int i) const {
+  const Entry& entry = entries_[static_cast<size_t>(i)];
+  if (entry.images.empty()) return CheckTarget(entry.target);
+  // (Asked for at each call, and all kernels are looked at.)
+  std::call_once(entry.runs->once, [&] {
+    entry.runs->status = CheckTarget(entry.target);
+    if (!entry.runs->status.ok()) return;
+    const auto device = devices::DefaultDevice(entry.target.kind);
+    entry.runs->status = device.status();
+    for (const KernelImageView& image : entry.images) {
+      if (entry.runs->status.ok()) entry.runs->status = devices::ChooseBinary(**device, image).status();
+    }
+  });
+  return entry.runs->status;
 }
 
 absl::StatusOr<Plan> Package::ReadPlan(int i) const {
@@ -227,14 +251,23 @@ absl::StatusOr<Package::Constants> Package::MapConstants(const Entry& entry) con
 absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared_ptr<const Package> package, int i,
                                                                      const PreparedPlan::Options& options) {
   const Entry& entry = package->entries_[static_cast<size_t>(i)];
-  TCC_RETURN_IF_ERROR(WithContext(package->path_, CheckTarget(entry.target)));
+  if (options.device == nullptr || entry.target.kind == "cpu") {
+    TCC_RETURN_IF_ERROR(WithContext(package->path_, CheckTarget(entry.target)));
+  }
   TCC_ASSIGN_OR_RETURN(Plan plan, package->ReadPlan(i));
   std::shared_ptr<const CodeObject> code;
   if (!entry.code.empty()) {
     TCC_ASSIGN_OR_RETURN(code, CodeObject::Load(entry.code, absl::StrCat(package->path_, "#", i)));
   }
+  PreparedPlan::Options with_device = options;
+  if (entry.target.kind != "cpu") {
+    if (with_device.device == nullptr) {
+      TCC_ASSIGN_OR_RETURN(with_device.device, devices::DefaultDevice(entry.target.kind));
+    }
+    with_device.images = entry.images;
+  }
   const std::string_view bytes = entry.constants.bytes;
-  return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(package), options);
+  return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(package), with_device);
 }
 
 absl::Status Package::VerifyConstants() const {

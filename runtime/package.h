@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,8 @@ struct CodeTarget {
   bool operator==(const CodeTarget&) const = default;
 };
 
-// FailedPrecondition, with what is missing, where this machine cannot run code for `target`.
+// FailedPrecondition, with what is missing, where this machine cannot run code for `target`: of a device, that it is
+// not there (whether there is code for it the kernels tell).
 absl::Status CheckTarget(const CodeTarget& target);
 
 // One compiled variant of a model, as written to a package. The pieces' bytes must live until Write.
@@ -120,7 +122,9 @@ class Package {
   std::string_view code(int i) const { return entries_[static_cast<size_t>(i)].code; }
   // Kernels for the device, by symbol. The bytes live as long as the package.
   const std::vector<KernelImageView>& images(int i) const { return entries_[static_cast<size_t>(i)].images; }
-  // Checks the target, parses the plan, loads the code, maps the constants. The package lives as long as the plan.
+  // Checks the target, parses the plan, loads the code, maps the constants. The package lives as long as the plan. On
+  // which device a plan for one runs: that of the options, or else devices::DefaultDevice; the images are the
+  // package's.
   static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Prepare(std::shared_ptr<const Package> package, int i,
                                                                      const PreparedPlan::Options& options = {});
   // Reads all constants: InvalidArgument where they are not what was written.
@@ -136,7 +140,12 @@ class Package {
     std::shared_ptr<const void> owner;
     std::string_view bytes;
   };
+  struct RunsOnce {
+    std::once_flag once;
+    absl::Status status;
+  };
   struct Entry {
+    std::unique_ptr<RunsOnce> runs = std::make_unique<RunsOnce>();
     Signature signature;
     CodeTarget target;
     std::map<std::string, std::string> info;
@@ -148,6 +157,8 @@ class Package {
     bool stored = false;  // in the constant store
     Constants constants;  // mapped
   };
+  // Whether the machine, or the device, can run a specialisation.
+  absl::Status Runs(int i) const;
   absl::StatusOr<int> SelectWhere(int first, const std::function<absl::Status(const Signature&)>& check) const;
 
   Package() = default;

@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "runtime/execution/donation.h"
 #include "runtime/plan_json.h"
 #include "runtime/plan_program.h"
+#include "runtime/plan_spaces.h"
 #include "runtime/status.h"
 
 namespace tcc {
@@ -39,11 +42,12 @@ absl::StatusOr<Tensor> StringConstant(std::string_view bytes, const PlanConstant
 class PlanPreparer {
  public:
   PlanPreparer(PreparedPlan& prepared, const PreparedPlan::Options& options)
-      : prepared_(prepared), find_(options.find != nullptr ? options.find : DefaultKernels()) {}
+      : prepared_(prepared), options_(options), find_(options.find != nullptr ? options.find : DefaultKernels()) {}
 
   absl::Status Run(std::string_view constants) {
     const Plan& plan = prepared_.plan_;
     TCC_RETURN_IF_ERROR(ValidatePlan(plan));
+    TCC_RETURN_IF_ERROR(Devices(plan));
     const auto values = static_cast<size_t>(plan.num_values);
     fixed_.assign(values, false);
     dropped_.assign(values, false);
@@ -58,12 +62,14 @@ class PlanPreparer {
     for (size_t i = plan.outputs.size(); i-- > 0;) {
       prepared_.output_of_value_[static_cast<size_t>(plan.outputs[i])] = static_cast<int32_t>(i);
     }
-    for (const std::string& name : plan.functions) {
+    for (size_t i = 0; i < plan.functions.size(); ++i) {
+      functions_.push_back(nullptr);
+      if (prepared_.device_ != nullptr && !on_host_[i]) continue;
       if (prepared_.code_ == nullptr) return absl::InvalidArgumentError("plan: it has functions, but there is no code");
-      TCC_ASSIGN_OR_RETURN(const TccKernelFunction function, prepared_.code_->Function(name));
-      functions_.push_back(function);
+      TCC_ASSIGN_OR_RETURN(functions_.back(), prepared_.code_->Function(plan.functions[i]));
     }
     TCC_RETURN_IF_ERROR(Lower(plan.body).status());
+    TCC_RETURN_IF_ERROR(Upload());
     Donations donations = FindDonations(plan);
     prepared_.donations_ = std::move(donations.free);
     prepared_.overwrites_ = std::move(donations.over);
@@ -84,6 +90,107 @@ class PlanPreparer {
 #else
     return [](std::string_view) -> reference::Kernel { return nullptr; };
 #endif
+  }
+
+  // Looks for the device's functions, and for what is read on the host.
+  absl::Status Devices(const Plan& plan) {
+    TCC_ASSIGN_OR_RETURN(PlanSpaces spaces, FindSpaces(plan));
+    if (!spaces.has_device) return absl::OkStatus();
+    if (options_.device == nullptr) {
+      return absl::InvalidArgumentError("plan: it has values on a device, but was given none");
+    }
+    prepared_.device_ = options_.device;
+    prepared_.slot_spaces_ = std::move(spaces.slots);
+    on_device_.assign(plan.functions.size(), false);
+    on_host_.assign(plan.functions.size(), false);
+    read_.assign(static_cast<size_t>(plan.num_values), false);
+    Scan(plan.body);
+    for (const ValueId output : plan.outputs) read_[static_cast<size_t>(output)] = true;
+    for (const ValueId input : plan.inputs) {
+      prepared_.input_on_host_.push_back(input != kNoValue && read_[static_cast<size_t>(input)]);
+    }
+    std::vector<std::string> symbols(plan.functions.size());
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (on_device_[i]) symbols[i] = plan.functions[i];
+    }
+    TCC_ASSIGN_OR_RETURN(prepared_.images_,
+                         devices::LoadedImages::Load(options_.device, options_.images, symbols, options_.compile));
+    return absl::OkStatus();
+  }
+  void Scan(const Block& block) {
+    for (const Instruction& instruction : block.instructions) {
+      std::visit([this](const auto& i) { Scan(i); }, instruction);
+    }
+  }
+  void Reads(ValueId value) {
+    if (value != kNoValue) read_[static_cast<size_t>(value)] = true;
+  }
+  void Scan(const plan::Compute&) {}
+  void Scan(const plan::Allocate&) {}
+  void Scan(const plan::MakeTensor&) {}
+  void Scan(const plan::CheckEqual&) {}
+  void Scan(const plan::Release&) {}
+  void Scan(const plan::ReadExtent&) {}
+  void Scan(const plan::Transfer& i) {
+    if (i.to == Space::kHost) Reads(i.source);
+  }
+  void Scan(const plan::View& i) { Reads(i.source); }
+  void Scan(const plan::Move& i) { Reads(i.from); }
+  void Scan(const plan::ReadElement& i) { Reads(i.source); }
+  void Scan(const plan::DeviceLaunch& i) { on_device_[static_cast<size_t>(i.function)] = true; }
+  void Scan(const plan::Launch& i) {
+    on_host_[static_cast<size_t>(i.function)] = true;
+    for (const ValueId value : i.buffers) Reads(value);
+  }
+  void Scan(const plan::Library& i) {
+    for (const ValueId value : i.inputs) Reads(value);
+  }
+  void Scan(const plan::If& i) {
+    Reads(i.condition);
+    for (const Block& block : i.blocks) Scan(block);
+  }
+  void Scan(const plan::Loop& i) {
+    Reads(i.trip_count);
+    Reads(i.condition);
+    for (const auto& scan : i.scan_outputs) Reads(scan.element);
+    for (const Block& block : i.blocks) Scan(block);
+  }
+
+  // Copies the constants that go to the device there, all into one piece of memory.
+  absl::Status Upload() {
+    if (uploads_.empty()) return absl::OkStatus();
+    devices::ComputeDevice& device = *prepared_.device_;
+    const auto rounded = [](int64_t bytes) {
+      return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+    };
+    int64_t bytes = 0;
+    std::map<const void*, int64_t> places;  // of host memory
+    for (const auto& [result, tensor] : uploads_) {
+      if (prepared_.value_writes_[static_cast<size_t>(result)] > 0) {
+        return absl::InvalidArgumentError(absl::StrCat("plan: value ", result, ", a constant, is written"));
+      }
+      if (places.emplace(tensor.data(), bytes).second) bytes += rounded(static_cast<int64_t>(tensor.bytes()));
+    }
+    const absl::StatusOr<void*> memory = device.Allocate(bytes);
+    if (!memory.ok()) {
+      return WithContext(absl::StrCat("the plan's constants take ", devices::BytesText(bytes), " on ", device.name()),
+                         memory.status());
+    }
+    prepared_.device_constants_ = *memory;
+    prepared_.device_constants_bytes_ = bytes;
+    TCC_ASSIGN_OR_RETURN(devices::StreamHandle* const stream, device.CreateStream());
+    absl::Status status;
+    for (const auto& [result, tensor] : uploads_) {
+      char* const place = static_cast<char*>(*memory) + places.at(tensor.data());
+      if (status.ok()) {
+        status = device.CopyToDevice(place, tensor.data(), static_cast<int64_t>(tensor.bytes()), stream);
+      }
+      prepared_.constants_.emplace_back(result,
+                                        Tensor::Wrap(place, tensor.dtype(), tensor.dims(), {}, nullptr, device.id()));
+    }
+    const absl::Status waited = device.Synchronize(stream);
+    device.DestroyStream(stream);
+    return status.ok() ? waited : status;
   }
 
   absl::Status Constant(const PlanConstant& constant, std::string_view bytes) {
@@ -128,6 +235,7 @@ class PlanPreparer {
     program->index = prepared_.programs_.size() - 1;
     program->steps.reserve(block.instructions.size());
     for (const Instruction& instruction : block.instructions) {
+      if (IsUpload(instruction)) continue;
       Step step;
       step.kind = static_cast<Kind>(instruction.index());
       TCC_RETURN_IF_ERROR(std::visit(
@@ -182,8 +290,30 @@ class PlanPreparer {
     }
     return absl::OkStatus();
   }
-  absl::Status Lower(const plan::DeviceLaunch& i, Step&) {
-    return absl::UnimplementedError(absl::StrCat(i.name, ": launches on a device are not run yet"));
+  // A constant that goes to the device: done once for all calls.
+  bool IsUpload(const Instruction& instruction) {
+    const auto* const transfer = std::get_if<plan::Transfer>(&instruction);
+    if (transfer == nullptr || transfer->to != Space::kDevice) return false;
+    const auto found = std::find_if(prepared_.constants_.begin(), prepared_.constants_.end(),
+                                    [&](const auto& constant) { return constant.first == transfer->source; });
+    if (found == prepared_.constants_.end() || found->second.dtype() == DType::kString) return false;
+    if (!fixed_[static_cast<size_t>(transfer->result)]) uploads_.emplace_back(transfer->result, found->second);
+    fixed_[static_cast<size_t>(transfer->result)] = true;
+    return true;
+  }
+  absl::Status Lower(const plan::DeviceLaunch& i, Step& step) {
+    step.device_function = prepared_.images_->functions()[static_cast<size_t>(i.function)];
+    if (i.reports_errors) {
+      step.error_word = static_cast<int32_t>(prepared_.error_names_.size());
+      prepared_.error_names_.push_back(i.name);
+    }
+    prepared_.max_params_ =
+        std::max(prepared_.max_params_, i.buffers.size() + i.scalars.size() + (i.reports_errors ? 1 : 0));
+    for (const ValueId value : i.buffers) {
+      // A view that is not contiguous is replaced by a copy.
+      if (!fixed_[static_cast<size_t>(value)]) dropped_[static_cast<size_t>(value)] = true;
+    }
+    return absl::OkStatus();
   }
   absl::Status Lower(const plan::Transfer& i, Step&) { return Writes(i.result); }
   absl::Status Lower(const plan::If& i, Step& step) {
@@ -200,10 +330,20 @@ class PlanPreparer {
   }
 
   PreparedPlan& prepared_;
+  const PreparedPlan::Options& options_;
   reference::Kernel (*find_)(std::string_view);
   std::vector<TccKernelFunction> functions_;
   std::vector<bool> fixed_, dropped_;
+  // Of plans with values on a device. By function: launched there, and on the host.
+  std::vector<bool> on_device_, on_host_;
+  std::vector<bool> read_;  // by value: something but a transfer to the device reads its elements
+  std::vector<std::pair<ValueId, Tensor>> uploads_;
 };
+
+PreparedPlan::PreparedPlan() = default;
+PreparedPlan::~PreparedPlan() {
+  if (device_constants_ != nullptr) device_->Free(device_constants_, device_constants_bytes_);
+}
 
 absl::StatusOr<std::shared_ptr<const PreparedPlan>> PreparedPlan::Create(Plan plan,
                                                                          std::shared_ptr<const CodeObject> code,

@@ -18,7 +18,8 @@ namespace tcc {
 
 using Dims = absl::InlinedVector<int64_t, 6>;
 
-enum class DeviceType : uint8_t { kCpu = 0, kCuda = 1, kCudaSim = 2 };
+// kNull: a device that runs nothing (devices/null_device.h).
+enum class DeviceType : uint8_t { kCpu = 0, kCuda = 1, kCudaSim = 2, kNull = 3 };
 struct Device {
   DeviceType type = DeviceType::kCpu;
   int index = 0;

@@ -64,8 +64,9 @@ class Stack {
 
 }  // namespace
 
-absl::StatusOr<int64_t> ExecutionContext::Runner::Scalar(ValueId value) const {
+absl::StatusOr<int64_t> ExecutionContext::Runner::Scalar(ValueId value) {
   if (!f_.IsSet(value)) return NotSet(value);
+  TCC_RETURN_IF_ERROR(HostIsReady());
   const Tensor& tensor = f_.Get(value);
   if (tensor.num_elements() != 1 || !(IsInteger(tensor.dtype()) || tensor.dtype() == DType::kBool)) {
     return absl::InvalidArgumentError(
@@ -93,6 +94,7 @@ absl::Status ExecutionContext::Runner::Do(const plan::Loop& i, const Program& bo
     }
     if (i.iteration != kNoValue) f_.Set(i.iteration, Tensor::Scalar<int64_t>(iteration), kContiguous);
     TCC_RETURN_IF_ERROR(Execute(body));
+    if (!stacks.empty()) TCC_RETURN_IF_ERROR(HostIsReady());
     for (size_t j = 0; j < stacks.size(); ++j) {
       const ValueId element = i.scan_outputs[j].element;
       if (!f_.IsSet(element)) return NotSet(element);

@@ -44,8 +44,16 @@ absl::Status ExecutionContext::Runner::SetInputs(absl::Span<const Tensor> inputs
       return WithContext(absl::StrCat("input ", i), status);
     }
     if (plan.inputs[i] == kNoValue || !inputs[i].valid()) continue;
-    if (inputs[i].device() != Device{}) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is on a device, this plan runs on the host"));
+    if (!IsHere(inputs[i].device())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", i, " is on a device, ",
+          prepared_.device_ == nullptr ? "this plan runs on the host"
+                                       : absl::StrCat("but not on that of this plan, ", prepared_.device_->name())));
+    }
+    if (inputs[i].device() != Device{} && prepared_.input_on_host_[i]) {
+      TCC_ASSIGN_OR_RETURN(Tensor on_host, ToHost(inputs[i]));
+      f_.Set(plan.inputs[i], std::move(on_host), kContiguous);
+      continue;
     }
     f_.SetAny(plan.inputs[i], inputs[i], kForeign);
   }
@@ -63,7 +71,8 @@ absl::Status ExecutionContext::Runner::CheckDonated(absl::Span<const Tensor> inp
       continue;
     }
     const Tensor& donated = inputs[static_cast<size_t>(index)];
-    if (!donated.valid() || !donated.is_contiguous() || !IsAligned(donated) || donated.dtype() == DType::kString) {
+    if (!donated.valid() || donated.device() != Device{} || !donated.is_contiguous() || !IsAligned(donated) ||
+        donated.dtype() == DType::kString) {
       continue;
     }
     bool shared = false;
@@ -94,8 +103,10 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
       return WithContext(absl::StrCat("memory for output ", i), status);
     }
     if (!output.valid()) continue;
-    if (output.device() != Device{}) {
-      return absl::InvalidArgumentError(absl::StrCat("memory for output ", i, " is on a device"));
+    if (!IsHere(output.device())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("memory for output ", i, " is on a device",
+                       prepared_.device_ == nullptr ? "" : ", but not on that of this plan"));
     }
     bool overlaps = false;
     for (size_t j = 0; j < inputs.size(); ++j) {
@@ -120,9 +131,10 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
   return absl::OkStatus();
 }
 
-// Where the caller wants the output and kernels may write; null: nowhere.
-const Tensor* ExecutionContext::Runner::CallerMemory(size_t output, const TensorType& type) const {
+// Where the caller wants the output and kernels may write, in that space; null: nowhere.
+const Tensor* ExecutionContext::Runner::CallerMemory(size_t output, const TensorType& type, Space space) const {
   if (options_.outputs.empty() || !direct_[output] || options_.outputs[output].type() != type) return nullptr;
+  if ((options_.outputs[output].device() == Device{}) != (space == Space::kHost)) return nullptr;
   return &options_.outputs[output];
 }
 
@@ -142,11 +154,13 @@ Tensor ExecutionContext::Runner::TakeDonated(size_t output, const TensorType& ty
 absl::Status ExecutionContext::Runner::TakeOutputs(std::vector<Tensor>* outputs) {
   const std::vector<ValueId>& ids = prepared_.plan_.outputs;
   outputs->assign(ids.size(), Tensor());
+  if (prepared_.device_ != nullptr) TCC_RETURN_IF_ERROR(FetchOutputs());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!f_.IsSet(ids[i])) return WithContext(absl::StrCat("output ", i), NotSet(ids[i]));
-    Tensor tensor = f_.Get(ids[i]);
+    const bool fetched = !fetched_.empty() && fetched_[i].valid();
+    Tensor tensor = fetched ? fetched_[i] : f_.Get(ids[i]);
     const bool to_caller = !options_.outputs.empty() && options_.outputs[i].valid();
-    bool copy = (f_.Flags(ids[i]) & (kArena | kForeign)) != 0;
+    bool copy = !fetched && (f_.Flags(ids[i]) & (kArena | kForeign)) != 0;
     if (to_caller) {
       const Tensor& target = options_.outputs[i];
       if (target.dtype() != tensor.dtype() || target.dims() != tensor.dims()) {

@@ -20,6 +20,11 @@ int64_t ExecutionContext::Runner::Now() {
 
 absl::Status ExecutionContext::Runner::Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
                                            std::vector<Tensor>* outputs) {
+  if (prepared_.device_ != nullptr) {
+    TCC_RETURN_IF_ERROR(StartDevice());
+  } else if (options_.stream != nullptr) {
+    return absl::InvalidArgumentError("a stream was given, but this code runs on the host: leave it out");
+  }
   TCC_RETURN_IF_ERROR(SetInputs(inputs, symbols));
   TCC_RETURN_IF_ERROR(CheckDonated(inputs));
   TCC_RETURN_IF_ERROR(CheckCallerOutputs(inputs));
@@ -28,10 +33,12 @@ absl::Status ExecutionContext::Runner::Run(absl::Span<const Tensor> inputs, absl
 }
 
 void ExecutionContext::Runner::Finish() {
+  AbandonDevice();
   for (const ValueId value : prepared_.dropped_) {
     f_.Drop(value);
   }
   s_.arena.EndCall();
+  s_.device_arena.EndCall();
 }
 
 absl::Status ExecutionContext::Runner::NotSet(ValueId value) const {
@@ -47,17 +54,18 @@ absl::Status ExecutionContext::Runner::Execute(const Program& program) {
   return absl::OkStatus();
 }
 
-void ExecutionContext::Runner::Report(const Step& step, int64_t start) const {
+void ExecutionContext::Runner::Report(const Step& step, int64_t start, int64_t end) const {
   static constexpr std::string_view kKinds[] = {
-      "compute",     "allocate", "view", "launch", "library", "make_tensor",   "read_extent", "read_element",
-      "check_equal", "move",     "if",   "loop",   "release", "device_launch", "transfer"};
+      "compute",     "allocate", "view", "launch", "library", "make_tensor", "read_extent", "read_element",
+      "check_equal", "move",     "if",   "loop",   "release", "launch",      "transfer"};
   ProfileEvent event;
   event.kind = kKinds[static_cast<size_t>(step.kind)];
   event.name = event.kind;
   if (step.kind == Kind::kLaunch) event.name = static_cast<const plan::Launch*>(step.instruction)->name;
+  if (step.kind == Kind::kDeviceLaunch) event.name = static_cast<const plan::DeviceLaunch*>(step.instruction)->name;
   if (step.kind == Kind::kLibrary) event.name = LibraryName(*static_cast<const plan::Library*>(step.instruction));
   event.start_ns = start;
-  event.end_ns = Now();
+  event.end_ns = end;
   (*options_.profile)(event);
 }
 
@@ -98,8 +106,9 @@ absl::Status ExecutionContext::Runner::Execute(const Step& step) {
       return absl::OkStatus();
     }
     case Kind::kDeviceLaunch:
+      return Do(*static_cast<const plan::DeviceLaunch*>(step.instruction), step);
     case Kind::kTransfer:
-      return absl::UnimplementedError("devices");
+      return Do(*static_cast<const plan::Transfer*>(step.instruction));
   }
   return absl::InternalError("unknown instruction");
 }

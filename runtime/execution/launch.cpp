@@ -24,6 +24,7 @@ absl::Status ExecutionContext::Runner::Do(const plan::Launch& i, const Step& ste
 absl::Status ExecutionContext::Runner::Launch(TccKernelFunction function, void* const* buffers, const int64_t* scalars,
                                               int64_t items, int64_t grain, int64_t scratch, const plan::Launch& i) {
   if (items < 0) return absl::InternalError(absl::StrCat(i.name, ": a launch of ", items, " items"));
+  TCC_RETURN_IF_ERROR(HostIsReady());
   if (i.copies && buffers[0] == buffers[1]) return absl::OkStatus();
   s_.kernel_error = kTccKernelOk;
   const TccKernelContext context = {kKernelAbiVersion, buffers, scalars, nullptr, &s_.kernel_error};
@@ -42,29 +43,30 @@ absl::Status ExecutionContext::Runner::Launch(TccKernelFunction function, void* 
     });
     if (no_memory) return absl::ResourceExhaustedError(absl::StrCat(i.name, ": no memory for scratch space"));
   }
-  if (s_.kernel_error != kTccKernelOk) return KernelError(i);
+  if (s_.kernel_error != kTccKernelOk) return KernelError(s_.kernel_error, i.name);
   return absl::OkStatus();
 }
 
-absl::Status ExecutionContext::Runner::KernelError(const plan::Launch& i) const {
-  switch (s_.kernel_error) {
+absl::Status ExecutionContext::Runner::KernelError(int64_t code, const std::string& name) {
+  switch (code) {
     case kTccIndexOutOfRange:
-      return absl::OutOfRangeError(absl::StrCat(i.name, ": an index is out of range"));
+      return absl::OutOfRangeError(absl::StrCat(name, ": an index is out of range"));
     case kTccDivisionByZero:
-      return absl::InvalidArgumentError(absl::StrCat(i.name, ": integer division by zero"));
+      return absl::InvalidArgumentError(absl::StrCat(name, ": integer division by zero"));
     default:
-      return absl::InternalError(absl::StrCat(i.name, ": the kernel failed with code ", s_.kernel_error));
+      return absl::InternalError(absl::StrCat(name, ": the kernel failed with code ", code));
   }
 }
 
 absl::Status ExecutionContext::Runner::MakeContiguous(ValueId value) {
   if (!f_.IsSet(value)) return NotSet(value);
-  TCC_ASSIGN_OR_RETURN(Tensor copy, f_.Get(value).Clone());
+  TCC_ASSIGN_OR_RETURN(Tensor copy, CloneValue(f_.Get(value)));
   f_.Set(value, std::move(copy), kContiguous);
   return absl::OkStatus();
 }
 
 absl::Status ExecutionContext::Runner::Do(const plan::Library& i, const Step& step) {
+  TCC_RETURN_IF_ERROR(HostIsReady());
   s_.arguments.clear();
   for (const ValueId value : i.inputs) {
     const bool present = value != kNoValue && f_.IsSet(value);

@@ -9,7 +9,8 @@ namespace tcc {
 
 Recording::Recording(const PreparedPlan& plan, absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values,
                      uint64_t arena_generation)
-    : symbols(symbol_values.begin(), symbol_values.end()),
+    : device(plan.device_),
+      symbols(symbol_values.begin(), symbol_values.end()),
       generation(arena_generation),
       frame(plan),
       known_values(frame.values.size()),
@@ -22,6 +23,12 @@ Recording::Recording(const PreparedPlan& plan, absl::Span<const Tensor> inputs, 
   }
 }
 
+Recording::~Recording() {
+  for (const RecordedBlock& block : blocks) {
+    for (const RecordedBlock::Graph& graph : block.graphs) device->DestroyGraph(graph.handle);
+  }
+}
+
 bool Recording::Matches(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values) const {
   if (absl::MakeConstSpan(symbols) != symbol_values || inputs.size() != input_types.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -30,9 +37,11 @@ bool Recording::Matches(absl::Span<const Tensor> inputs, absl::Span<const int64_
   return true;
 }
 
-bool Recording::CanRecord(absl::Span<const Tensor> inputs) {
-  return std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
-    return !input.valid() || (input.device() == Device{} && input.is_contiguous() && IsAligned(input));
+bool Recording::CanRecord(const PreparedPlan& plan, absl::Span<const Tensor> inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
+    if (!input.valid()) return true;
+    const bool here = input.device() == Device{} || (plan.device_ != nullptr && input.device() == plan.device_->id());
+    return here && input.is_contiguous() && IsAligned(input);
   });
 }
 
@@ -48,11 +57,14 @@ class ExecutionContext::Runner::Recorder {
       bool settled = false;
       if (step.kind == Kind::kLaunch) {
         settled = Add(*static_cast<const plan::Launch*>(step.instruction), step, block);
+      } else if (step.kind == Kind::kDeviceLaunch) {
+        TCC_ASSIGN_OR_RETURN(settled, Add(*static_cast<const plan::DeviceLaunch*>(step.instruction), step, block));
       } else {
         TCC_ASSIGN_OR_RETURN(settled, Settle(step));
       }
       if (!settled) block->actions.push_back({&step, -1});
     }
+    for (int64_t& value : block->device_values) block->device_params.push_back(&value);
     block->ready = true;
     return absl::OkStatus();
   }
@@ -75,6 +87,9 @@ class ExecutionContext::Runner::Recorder {
         return Settle(*static_cast<const plan::CheckEqual*>(step.instruction));
       case Kind::kRelease:
         return Known(static_cast<const plan::Release*>(step.instruction)->value);
+      case Kind::kTransfer:
+        TCC_RETURN_IF_ERROR(MakePlace(*static_cast<const plan::Transfer*>(step.instruction)));
+        return false;
       default:
         return false;
     }
@@ -88,10 +103,18 @@ class ExecutionContext::Runner::Recorder {
   }
 
   absl::StatusOr<bool> Settle(const plan::Allocate& i) {
+    if (i.space == Space::kDevice && i.slot == plan::kFreshSlot) {
+      // No caller sees it: outputs are copied to the host. (In a loop it may be carried on.)
+      if (r_.loop_depth_ > 0 || !Known(i.dims) || !SetOnce(i.result)) return false;
+      TCC_ASSIGN_OR_RETURN(Tensor place, r_.AllocateOnDevice(i.dtype, f_.Eval(i.dims)));
+      f_.Set(i.result, std::move(place), kContiguous | kForeign);
+      Keep(i.result, &i);
+      return true;
+    }
     if (i.slot == plan::kFreshSlot || !Known(i.dims) || !SetOnce(i.result)) return false;
     if (!Known(prepared_.plan_.slot_bytes[static_cast<size_t>(i.slot)])) return false;
     TCC_RETURN_IF_ERROR(r_.AllocateInSlot(i));
-    r_.s_.arena.Pin(i.slot);
+    (i.space == Space::kHost ? r_.s_.arena : r_.s_.device_arena).Pin(i.slot);
     Keep(i.result, &i);
     return true;
   }
@@ -115,9 +138,7 @@ class ExecutionContext::Runner::Recorder {
   }
 
   absl::StatusOr<bool> Settle(const plan::ReadExtent& i) {
-    const std::vector<ValueId>& inputs = prepared_.plan_.inputs;
-    const bool input = std::find(inputs.begin(), inputs.end(), i.source) != inputs.end() && SetOnce(i.source);
-    if (!(input || Known(i.source)) || !f_.IsSet(i.source) || !WrittenOnce(i.result)) return false;
+    if (!(IsInput(i.source) || Known(i.source)) || !f_.IsSet(i.source) || !WrittenOnce(i.result)) return false;
     TCC_RETURN_IF_ERROR(r_.Do(i));
     recording_.known_registers[static_cast<size_t>(i.result)] = true;
     return true;
@@ -126,6 +147,54 @@ class ExecutionContext::Runner::Recorder {
   absl::StatusOr<bool> Settle(const plan::CheckEqual& i) {
     if (!Known(i.lhs) || !Known(i.rhs)) return false;
     TCC_RETURN_IF_ERROR(r_.Do(i));
+    return true;
+  }
+
+  // Memory on the device into which each call copies what is transferred.
+  absl::Status MakePlace(const plan::Transfer& i) {
+    if (i.to != Space::kDevice || r_.loop_depth_ > 0 || !SetOnce(i.result) || !f_.IsSet(i.source))
+      return absl::OkStatus();
+    if (!Known(i.source) && !IsInput(i.source)) return absl::OkStatus();
+    const Tensor& source = f_.Get(i.source);
+    TCC_ASSIGN_OR_RETURN(Tensor place, r_.AllocateOnDevice(source.dtype(), source.dims()));
+    f_.Set(i.result, std::move(place), kContiguous | kForeign);
+    Keep(i.result, &i);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> Add(const plan::DeviceLaunch& i, const Step& step, RecordedBlock* block) const {
+    if (!Known(i.scalars) || !Known(i.shared_bytes)) return false;
+    RecordedBlock::DeviceLaunch launch;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!Known(i.grid[axis])) return false;
+      launch.shape.grid[axis] = f_.Eval(i.grid[axis]);
+      launch.shape.block[axis] = i.block[axis];
+      if (launch.shape.grid[axis] == 0) return true;
+      if (launch.shape.grid[axis] < 0) {
+        return absl::InternalError(absl::StrCat(i.name, ": a grid of ", launch.shape.grid[axis], " blocks"));
+      }
+    }
+    // (Whether it is needed depends on where the caller's memory is.)
+    if (i.copies && !(Known(i.buffers[0]) && Known(i.buffers[1]))) return false;
+    if (i.copies && f_.data[static_cast<size_t>(i.buffers[0])] == f_.data[static_cast<size_t>(i.buffers[1])])
+      return true;
+    launch.function = step.device_function;
+    launch.shape.shared_bytes = f_.Eval(i.shared_bytes);
+    launch.values = block->device_values.size();
+    launch.lookups_begin = block->device_lookups.size();
+    for (const ValueId value : i.buffers) {
+      const bool known = Known(value);
+      if (!known) block->device_lookups.push_back({block->device_values.size(), value});
+      block->device_values.push_back(known ? reinterpret_cast<int64_t>(f_.data[static_cast<size_t>(value)]) : 0);
+    }
+    launch.lookups_end = block->device_lookups.size();
+    for (const Operand& scalar : i.scalars) block->device_values.push_back(f_.Eval(scalar));
+    if (step.error_word >= 0) {
+      block->device_values.push_back(reinterpret_cast<int64_t>(r_.s_.device->error_words + step.error_word));
+    }
+    launch.count = block->device_values.size() - launch.values;
+    block->actions.push_back({&step, -1, static_cast<int64_t>(block->device_launches.size())});
+    block->device_launches.push_back(launch);
     return true;
   }
 
@@ -164,6 +233,10 @@ class ExecutionContext::Runner::Recorder {
   bool Known(const std::vector<Operand>& operands) const {
     return std::all_of(operands.begin(), operands.end(), [this](const Operand& operand) { return Known(operand); });
   }
+  bool IsInput(ValueId value) const {
+    const std::vector<ValueId>& inputs = prepared_.plan_.inputs;
+    return std::find(inputs.begin(), inputs.end(), value) != inputs.end() && SetOnce(value);
+  }
   // What several instructions set depends on which of them ran.
   bool SetOnce(ValueId value) const { return prepared_.value_writes_[static_cast<size_t>(value)] == 1; }
   bool WrittenOnce(RegisterId id) const { return prepared_.register_writes_[static_cast<size_t>(id)] == 1; }
@@ -176,9 +249,25 @@ class ExecutionContext::Runner::Recorder {
 
 absl::Status ExecutionContext::Runner::Replay(const Program& program) {
   RecordedBlock& block = recording_->blocks[program.index];
-  if (!block.ready) TCC_RETURN_IF_ERROR(Recorder(*this).Run(program, &block));
-  for (const RecordedBlock::Action& action : block.actions) {
+  if (!block.ready) {
+    TCC_RETURN_IF_ERROR(Recorder(*this).Run(program, &block));
+  } else if (!block.graphs_made && prepared_.device_ != nullptr && options_.profile == nullptr) {
+    MakeGraphs(block);
+  }
+  // (Of launches in a graph no times can be told.)
+  auto graph = options_.profile == nullptr ? block.graphs.begin() : block.graphs.end();
+  for (size_t index = 0; index < block.actions.size(); ++index) {
+    const RecordedBlock::Action& action = block.actions[index];
+    if (graph != block.graphs.end() && graph->begin == index) {
+      TCC_RETURN_IF_ERROR(Start(*graph));
+      index = graph++->end - 1;
+      continue;
+    }
     absl::Status status = Profiled(*action.step, [&] {
+      if (action.device_launch >= 0) {
+        return Replay(block, block.device_launches[static_cast<size_t>(action.device_launch)],
+                      *static_cast<const plan::DeviceLaunch*>(action.step->instruction));
+      }
       if (action.launch < 0) return Execute(*action.step);
       return Replay(block, block.launches[static_cast<size_t>(action.launch)],
                     *static_cast<const plan::Launch*>(action.step->instruction));

@@ -5,9 +5,13 @@
 // pointers, scalars and numbers of items filled in, between the few instructions that depend on data (library calls,
 // control flow) or on the caller's memory (inputs, outputs), which are interpreted as ever. Such memory is looked up
 // for the launches that use it.
+//
+// On a device even less is left: fresh values and what transfers make have places of the recording's, into which inputs
+// are copied, and launches with nothing in between are started as one (a CUDA graph) from the second replay on.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,9 +33,22 @@ struct RecordedBlock {
     size_t scalars;  // index of the first
     int64_t items, grain, scratch_bytes;
   };
+  struct DeviceLaunch {
+    devices::FunctionHandle* function;
+    devices::LaunchShape shape;
+    size_t values, count;  // the parameters: index of the first, how many
+    size_t lookups_begin, lookups_end;
+  };
   struct Action {
     const PreparedPlan::Step* step;
-    int64_t launch;  // index in `launches`; negative: the step is interpreted
+    int64_t launch;              // index in `launches`; negative: the step is interpreted
+    int64_t device_launch = -1;  // or index in `device_launches`
+  };
+  // Launches on the device, one after another with nothing in between, that the device starts as one.
+  struct Graph {
+    size_t begin, end;  // in `actions`
+    devices::GraphHandle* handle;
+    bool reports_errors;
   };
 
   bool ready = false;
@@ -40,17 +57,28 @@ struct RecordedBlock {
   std::vector<void*> pointers;
   std::vector<Lookup> lookups;
   std::vector<int64_t> scalars;
+  std::vector<DeviceLaunch> device_launches;
+  std::vector<int64_t> device_values;  // parameters
+  std::vector<void*> device_params;    // their addresses
+  std::vector<Lookup> device_lookups;  // into `device_values`
+  std::vector<Graph> graphs;           // ascending
+  bool graphs_made = false;            // as far as they can be
 };
 
 struct Recording {
   Recording(const PreparedPlan& plan, absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values,
             uint64_t arena_generation);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 
   // Whether these are the extents it was recorded for.
   bool Matches(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbol_values) const;
-  // Inputs a recording can be made for: all row-major, where kernels can read them.
-  static bool CanRecord(absl::Span<const Tensor> inputs);
+  // Inputs a recording can be made for: all row-major, where kernels can read them. On the plan's device they are
+  // copied to memory of the recording.
+  static bool CanRecord(const PreparedPlan& plan, absl::Span<const Tensor> inputs);
 
+  std::shared_ptr<devices::ComputeDevice> device;  // of the graphs; null for a plan on the host
   std::vector<TensorType> input_types;
   std::vector<int64_t> symbols;
   uint64_t generation;  // of the arena

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/execution/recording.h"
+#include "runtime/status.h"
 
 namespace tcc {
 namespace {
@@ -40,8 +41,23 @@ Frame::Frame(const PreparedPlan& plan)
 }
 
 Arena::~Arena() {
-  for (const Slot& slot : slots_) std::free(slot.memory);
-  for (void* memory : retired_) std::free(memory);
+  for (const Slot& slot : slots_) Free(slot.memory, slot.capacity);
+  for (const auto& [memory, bytes] : retired_) Free(memory, bytes);
+}
+
+absl::StatusOr<void*> Arena::Allocate(int64_t bytes) {
+  if (device_ != nullptr) return device_->Allocate(bytes);
+  void* const memory = AllocateSlotMemory(bytes);
+  if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", bytes, " bytes"));
+  return memory;
+}
+
+void Arena::Free(void* memory, int64_t bytes) {
+  if (device_ != nullptr) {
+    device_->Free(memory, bytes);
+  } else {
+    std::free(memory);
+  }
 }
 
 absl::Status Arena::Resize(int32_t id, int64_t size) {
@@ -50,9 +66,16 @@ absl::Status Arena::Resize(int32_t id, int64_t size) {
     return absl::ResourceExhaustedError(absl::StrCat("memory slot ", id, " of ", size, " bytes"));
   }
   if (size > slot.capacity || slot.memory == nullptr) {
-    void* memory = AllocateSlotMemory(size);
-    if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes"));
-    if (slot.memory != nullptr) retired_.push_back(slot.memory);
+    if (device_ != nullptr && !slot.ready && slot.memory != nullptr) {
+      // Nothing of this call refers to it, and earlier ones are done: not two at a time on a device.
+      Free(slot.memory, slot.capacity);
+      generation_ += slot.pinned;
+      bytes_ -= slot.capacity;
+      slot.memory = nullptr;
+      slot.capacity = 0;
+    }
+    TCC_ASSIGN_OR_RETURN(void* const memory, Allocate(size));
+    if (slot.memory != nullptr) retired_.emplace_back(slot.memory, slot.capacity);
     // (Static values lie in slots of static size, which are allocated once: none of them has moved.)
     generation_ += slot.pinned;
     slot.memory = memory;
@@ -71,7 +94,7 @@ absl::Status Arena::DoesNotFit(int32_t id, int64_t offset, int64_t bytes) const 
 
 void Arena::EndCall() {
   for (Slot& slot : slots_) slot.ready = false;
-  for (void* memory : retired_) std::free(memory);
+  for (const auto& [memory, bytes] : retired_) Free(memory, bytes);
   retired_.clear();
 }
 
@@ -79,6 +102,7 @@ ExecutionContext::State::State(std::shared_ptr<const PreparedPlan> prepared, Thr
     : plan(std::move(prepared)),
       pool(thread_pool != nullptr ? thread_pool : &ThreadPool::Global()),
       arena(plan->plan().slot_bytes.size()),
+      device_arena(plan->device() == nullptr ? 0 : plan->plan().slot_bytes.size(), plan->device()),
       frame(*plan),
       max_recordings(limit) {
   buffers.resize(plan->max_buffers_);

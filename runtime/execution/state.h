@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/execution/device_state.h"
 #include "runtime/executor.h"
 #include "runtime/plan_program.h"
 #include "runtime/tensor.h"
@@ -69,10 +70,11 @@ struct Frame {
   }
 };
 
-// The memory slots of a plan: kept between calls, grown when a call needs more.
+// The memory slots of a plan: kept between calls, grown when a call needs more. On the host, or on a device.
 class Arena {
  public:
-  explicit Arena(size_t slots) : slots_(slots) {}
+  explicit Arena(size_t slots, std::shared_ptr<devices::ComputeDevice> device = nullptr)
+      : slots_(slots), device_(std::move(device)) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -98,6 +100,8 @@ class Arena {
 
   // Of all slots. May be asked from another thread than the call's.
   int64_t bytes() const { return bytes_; }
+  // Of one slot, as it is.
+  int64_t capacity(int32_t slot) const { return slots_[static_cast<size_t>(slot)].capacity; }
 
  private:
   struct Slot {
@@ -108,10 +112,13 @@ class Arena {
     bool pinned = false;
   };
   absl::Status Resize(int32_t slot, int64_t size);
+  absl::StatusOr<void*> Allocate(int64_t bytes);
+  void Free(void* memory, int64_t bytes);
   absl::Status DoesNotFit(int32_t slot, int64_t offset, int64_t bytes) const;
 
   std::vector<Slot> slots_;
-  std::vector<void*> retired_;  // memory that this call may still refer to
+  std::vector<std::pair<void*, int64_t>> retired_;  // memory that this call may still refer to, and its size
+  std::shared_ptr<devices::ComputeDevice> device_;
   uint64_t generation_ = 0;
   std::atomic<int64_t> bytes_{0};
 };
@@ -122,10 +129,13 @@ struct ExecutionContext::State {
   State(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool, int max_recordings);
   ~State();
 
+  uint64_t generation() const { return arena.generation() + device_arena.generation(); }
+
   std::shared_ptr<const PreparedPlan> plan;
   ThreadPool* pool;
-  Arena arena;
-  Frame frame;  // of calls that are not recorded
+  Arena arena, device_arena;
+  std::unique_ptr<DeviceState> device;  // null until a call has been made
+  Frame frame;                          // of calls that are not recorded
   int max_recordings;
   std::vector<std::unique_ptr<Recording>> recordings;  // the last used one first
   Statistics statistics;

@@ -34,16 +34,18 @@ absl::Status ExecutionContext::Runner::AllocateFresh(const plan::Allocate& i) {
   const int32_t output = prepared_.output_of_value_[static_cast<size_t>(i.result)];
   if (output >= 0 && loop_depth_ == 0) {
     const TensorType type = {i.dtype, dims};
-    if (const Tensor* const target = CallerMemory(static_cast<size_t>(output), type)) {
+    if (const Tensor* const target = CallerMemory(static_cast<size_t>(output), type, i.space)) {
       f_.Set(i.result, *target, kForeign | kContiguous);
       return absl::OkStatus();
     }
-    if (Tensor memory = TakeDonated(static_cast<size_t>(output), type); memory.valid()) {
+    if (Tensor memory = i.space == Space::kHost ? TakeDonated(static_cast<size_t>(output), type) : Tensor();
+        memory.valid()) {
       f_.Set(i.result, std::move(memory), kContiguous);
       return absl::OkStatus();
     }
   }
-  TCC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(i.dtype, dims));
+  TCC_ASSIGN_OR_RETURN(Tensor tensor,
+                       i.space == Space::kHost ? Tensor::Allocate(i.dtype, dims) : AllocateOnDevice(i.dtype, dims));
   f_.Set(i.result, std::move(tensor), kContiguous);
   return absl::OkStatus();
 }
@@ -52,13 +54,22 @@ absl::Status ExecutionContext::Runner::AllocateInSlot(const plan::Allocate& i) {
   const Dims dims = f_.Eval(i.dims);
   TCC_ASSIGN_OR_RETURN(const int64_t count, NumElements(dims));
   if (count > kMaxBytes / 16) return absl::ResourceExhaustedError("a tensor of the plan is too large");
+  TCC_ASSIGN_OR_RETURN(char* const memory, SlotMemory(i, static_cast<int64_t>(DTypeBytes(i.dtype, count))));
+  const Device device = i.space == Space::kHost ? Device{} : prepared_.device_->id();
+  f_.Set(i.result, Tensor::Wrap(memory, i.dtype, dims, {}, nullptr, device), kArena | kContiguous);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<char*> ExecutionContext::Runner::SlotMemory(const plan::Allocate& i, int64_t bytes) {
   // A size in a register may differ in each iteration of a loop.
   const Operand& size = prepared_.plan_.slot_bytes[static_cast<size_t>(i.slot)];
-  TCC_ASSIGN_OR_RETURN(char* const memory,
-                       s_.arena.Get(i.slot, i.offset, static_cast<int64_t>(DTypeBytes(i.dtype, count)),
-                                    size.is_register, [&] { return f_.Eval(size); }));
-  f_.Set(i.result, Tensor::Wrap(memory, i.dtype, dims), kArena | kContiguous);
-  return absl::OkStatus();
+  const auto get = [&](Arena& arena) {
+    return arena.Get(i.slot, i.offset, bytes, size.is_register, [&] { return f_.Eval(size); });
+  };
+  if (i.space == Space::kHost) return get(s_.arena);
+  absl::StatusOr<char*> memory = get(s_.device_arena);
+  if (absl::IsResourceExhausted(memory.status()) && s_.device->pool->Trim()) memory = get(s_.device_arena);
+  return memory;
 }
 
 absl::Status ExecutionContext::Runner::Do(const plan::View& i, const Step& step) {
@@ -80,7 +91,7 @@ absl::Status ExecutionContext::Runner::MakeView(const plan::View& i) {
   Tensor base = source;
   if (!source.is_contiguous()) {
     // Offsets and strides count elements of the row-major source.
-    TCC_ASSIGN_OR_RETURN(base, source.Clone());
+    TCC_ASSIGN_OR_RETURN(base, CloneValue(source));
     flags = 0;
   }
   if (!ViewFits(base.num_elements(), dims, strides, offset)) {
@@ -124,6 +135,7 @@ absl::Status ExecutionContext::Runner::Do(const plan::ReadExtent& i) {
 
 absl::Status ExecutionContext::Runner::Do(const plan::ReadElement& i) {
   if (!f_.IsSet(i.source)) return NotSet(i.source);
+  TCC_RETURN_IF_ERROR(HostIsReady());
   TCC_ASSIGN_OR_RETURN(const Tensor source, f_.Get(i.source).Contiguous());
   if (i.index >= source.num_elements() || !(IsInteger(source.dtype()) || source.dtype() == DType::kBool)) {
     return absl::InternalError(absl::StrCat("element ", i.index, " of ", source.type().ToString(), " is read"));
@@ -144,7 +156,7 @@ absl::Status ExecutionContext::Runner::Do(const plan::Move& i) {
   if (loop_depth_ > 0 && (flags & kArena) != 0) {
     // The next iteration uses the slot again while this value is carried. (Plans that carry fresh values avoid the
     // copy.)
-    TCC_ASSIGN_OR_RETURN(Tensor copy, f_.Get(i.from).Clone());
+    TCC_ASSIGN_OR_RETURN(Tensor copy, CloneValue(f_.Get(i.from)));
     f_.Set(i.to, std::move(copy), kContiguous);
     return absl::OkStatus();
   }

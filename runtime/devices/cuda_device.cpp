@@ -1,0 +1,340 @@
+#include "runtime/devices/cuda_device.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <list>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/devices/cuda_driver.h"
+#include "runtime/status.h"
+
+namespace tcc::devices {
+namespace {
+
+using cuda::Driver;
+using cuda::kSuccess;
+
+cuda::DevicePtr Address(const void* memory) { return reinterpret_cast<cuda::DevicePtr>(memory); }
+
+struct LoadedFunction {
+  cuda::Function* function;
+  std::string name;
+  std::atomic<int64_t> shared_bytes = 0;  // dynamic, that it is allowed
+};
+struct LoadedModule {
+  cuda::Module* module;
+  std::mutex mutex;
+  std::list<LoadedFunction> functions;  // guarded by mutex
+};
+struct Event {
+  cuda::Event* event;
+};
+
+class CudaDevice : public ComputeDevice {
+ public:
+  CudaDevice(const Driver& driver, int index)
+      : ComputeDevice(Kind::kCuda, absl::StrCat("cuda:", index), {DeviceType::kCuda, index}), d_(driver) {}
+  ~CudaDevice() override {
+    if (context_ != nullptr) d_.PrimaryCtxRelease(device_);
+  }
+
+  absl::Status Start() {
+    TCC_RETURN_IF_ERROR(Check(d_.DeviceGet(&device_, id().index), "get the device"));
+    std::array<char, 256> text = {};
+    TCC_RETURN_IF_ERROR(
+        Check(d_.DeviceGetName(text.data(), static_cast<int>(text.size()) - 1, device_), "read its name"));
+    Properties& p = properties_;
+    p.name = text.data();
+    p.driver_version = d_.version;
+    p.compute_capability = Attribute(cuda::kAttributeMajor) * 10 + Attribute(cuda::kAttributeMinor);
+    p.multiprocessors = Attribute(cuda::kAttributeMultiprocessors);
+    p.warp_size = Attribute(cuda::kAttributeWarpSize);
+    p.max_threads_per_block = Attribute(cuda::kAttributeMaxThreadsPerBlock);
+    p.max_threads_per_multiprocessor = Attribute(cuda::kAttributeMaxThreadsPerMultiprocessor);
+    p.registers_per_multiprocessor = Attribute(cuda::kAttributeRegistersPerMultiprocessor);
+    p.shared_per_block = Attribute(cuda::kAttributeSharedPerBlock);
+    p.shared_per_block_optin = Attribute(cuda::kAttributeSharedPerBlockOptin);
+    p.shared_per_multiprocessor = Attribute(cuda::kAttributeSharedPerMultiprocessor);
+    p.l2_bytes = Attribute(cuda::kAttributeL2Bytes);
+    p.clock_khz = Attribute(cuda::kAttributeClockRate);
+    p.memory_clock_khz = Attribute(cuda::kAttributeMemoryClockRate);
+    p.memory_bus_bits = Attribute(cuda::kAttributeMemoryBusBits);
+    size_t bytes = 0;
+    TCC_RETURN_IF_ERROR(Check(d_.DeviceTotalMem(&bytes, device_), "read the size of its memory"));
+    p.memory_bytes = static_cast<int64_t>(bytes);
+    return Check(d_.PrimaryCtxRetain(&context_, device_), "start the device");
+  }
+
+  int Suits(std::string_view arch) const override { return CudaSuits(arch, properties_.compute_capability); }
+
+  absl::StatusOr<MemoryInfo> Memory() override {
+    const Current current(*this);
+    size_t free = 0, total = 0;
+    TCC_RETURN_IF_ERROR(Check(d_.MemGetInfo(&free, &total), "ask for free memory"));
+    return MemoryInfo{static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  }
+
+  StreamHandle* Borrow(void* native_stream) override { return static_cast<StreamHandle*>(native_stream); }
+
+  absl::Status Record(EventHandle* event, StreamHandle* stream) override {
+    const Current current(*this);
+    return Check(d_.EventRecord(EventOf(event), StreamOf(stream)), "record an event");
+  }
+  absl::Status Wait(StreamHandle* stream, EventHandle* event) override {
+    const Current current(*this);
+    return Check(d_.StreamWaitEvent(StreamOf(stream), EventOf(event), 0), "let a stream wait for an event");
+  }
+  absl::StatusOr<bool> IsDone(EventHandle* event) override {
+    const Current current(*this);
+    const cuda::Result result = d_.EventQuery(EventOf(event));
+    if (result == cuda::kNotReady) return false;
+    TCC_RETURN_IF_ERROR(Check(result, "ask for an event"));
+    return true;
+  }
+  absl::StatusOr<double> Milliseconds(EventHandle* from, EventHandle* to) override {
+    const Current current(*this);
+    float milliseconds = 0;
+    TCC_RETURN_IF_ERROR(
+        Check(d_.EventElapsedTime(&milliseconds, EventOf(from), EventOf(to)), "take the time between two events"));
+    return static_cast<double>(milliseconds);
+  }
+
+  absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
+    auto& module = *reinterpret_cast<LoadedModule*>(handle);
+    const Current current(*this);
+    cuda::Function* function = nullptr;
+    TCC_RETURN_IF_ERROR(Check(d_.ModuleGetFunction(&function, module.module, symbol.c_str()),
+                              absl::StrCat("find the kernel '", symbol, "'")));
+    const std::lock_guard lock(module.mutex);
+    LoadedFunction& loaded = module.functions.emplace_back();
+    loaded.function = function;
+    loaded.name = symbol;
+    return reinterpret_cast<FunctionHandle*>(&loaded);
+  }
+
+  absl::Status BeginCapture(StreamHandle* stream) override {
+    const Current current(*this);
+    return Check(d_.StreamBeginCapture(StreamOf(stream), cuda::kCaptureThreadLocal), "begin to capture a graph");
+  }
+
+ protected:
+  absl::StatusOr<void*> DoAllocate(int64_t bytes) override {
+    const Current current(*this);
+    cuda::DevicePtr memory = 0;
+    const cuda::Result result = d_.MemAlloc(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+    if (result == cuda::kOutOfMemory) {
+      size_t free = 0, total = 0;
+      if (d_.MemGetInfo(&free, &total) != kSuccess) free = total = 0;
+      return absl::ResourceExhaustedError(absl::StrCat(
+          name(), ": out of memory: ", BytesText(bytes), " were asked for, ", BytesText(static_cast<int64_t>(free)),
+          " of ", BytesText(static_cast<int64_t>(total)), " are free (of which other processes may take some)"));
+    }
+    TCC_RETURN_IF_ERROR(Check(result, absl::StrCat("allocate ", BytesText(bytes))));
+    return std::bit_cast<void*>(memory);
+  }
+  void DoFree(void* memory, int64_t) override {
+    const Current current(*this);
+    d_.MemFree(Address(memory));
+  }
+  absl::StatusOr<StreamHandle*> DoCreateStream() override {
+    const Current current(*this);
+    cuda::Stream* stream = nullptr;
+    TCC_RETURN_IF_ERROR(Check(d_.StreamCreate(&stream, cuda::kStreamNonBlocking), "create a stream"));
+    return reinterpret_cast<StreamHandle*>(stream);
+  }
+  void DoDestroyStream(StreamHandle* stream) override {
+    const Current current(*this);
+    d_.StreamDestroy(StreamOf(stream));
+  }
+  absl::Status DoSynchronize(StreamHandle* stream) override {
+    const Current current(*this);
+    return Check(d_.StreamSynchronize(StreamOf(stream)), "wait for a stream");
+  }
+  absl::Status DoCopy(Direction direction, void* to, const void* from, int64_t bytes, StreamHandle* stream) override {
+    const Current current(*this);
+    const auto size = static_cast<size_t>(bytes);
+    switch (direction) {
+      case Direction::kToDevice:
+        return Check(d_.MemcpyHtoDAsync(Address(to), from, size, StreamOf(stream)), "copy to the device");
+      case Direction::kToHost:
+        return Check(d_.MemcpyDtoHAsync(to, Address(from), size, StreamOf(stream)), "copy from the device");
+      case Direction::kOnDevice:
+        return Check(d_.MemcpyDtoDAsync(Address(to), Address(from), size, StreamOf(stream)), "copy on the device");
+    }
+    return absl::InternalError("unknown direction");
+  }
+  absl::Status DoClear(void* memory, int64_t bytes, StreamHandle* stream) override {
+    const Current current(*this);
+    return Check(d_.MemsetD8Async(Address(memory), 0, static_cast<size_t>(bytes), StreamOf(stream)), "clear memory");
+  }
+  absl::StatusOr<EventHandle*> DoCreateEvent() override {
+    const Current current(*this);
+    cuda::Event* event = nullptr;
+    TCC_RETURN_IF_ERROR(Check(d_.EventCreate(&event, cuda::kEventDefault), "create an event"));
+    return reinterpret_cast<EventHandle*>(event);
+  }
+  void DoDestroyEvent(EventHandle* event) override {
+    const Current current(*this);
+    d_.EventDestroy(EventOf(event));
+  }
+
+  absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
+    const Current current(*this);
+    // (PTX has to end with a zero.)
+    const std::string image(bytes);
+    std::array<char, 4096> log = {};
+    std::array<int, 2> options = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
+    std::array<void*, 2> values = {log.data(), std::bit_cast<void*>(log.size() - 1)};
+    cuda::Module* module = nullptr;
+    const cuda::Result result = d_.ModuleLoadDataEx(&module, image.data(), static_cast<unsigned>(options.size()),
+                                                    options.data(), values.data());
+    if (result != kSuccess) {
+      absl::Status status = Check(result, absl::StrCat("load ", name));
+      if (log[0] == '\0') return status;
+      return absl::Status(status.code(), absl::StrCat(status.message(), "\n", log.data()));
+    }
+    auto loaded = std::make_unique<LoadedModule>();
+    loaded->module = module;
+    return reinterpret_cast<ModuleHandle*>(loaded.release());
+  }
+  void DoUnloadModule(ModuleHandle* handle) override {
+    const std::unique_ptr<LoadedModule> module(reinterpret_cast<LoadedModule*>(handle));
+    const Current current(*this);
+    d_.ModuleUnload(module->module);
+  }
+
+  absl::Status DoLaunch(FunctionHandle* handle, const LaunchShape& shape, absl::Span<void*> params,
+                        StreamHandle* stream) override {
+    auto& function = *reinterpret_cast<LoadedFunction*>(handle);
+    const Current current(*this);
+    if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
+    // (The driver finds those of y and z.)
+    if (shape.grid[0] > 0x7FFFFFFF || shape.grid[1] > 0xFFFF || shape.grid[2] > 0xFFFF) {
+      return absl::InvalidArgumentError(absl::StrCat(name(), ": kernel '", function.name, "': a grid of ",
+                                                     shape.grid[0], " x ", shape.grid[1], " x ", shape.grid[2],
+                                                     " blocks is too large"));
+    }
+    const cuda::Result result =
+        d_.LaunchKernel(function.function, static_cast<unsigned>(shape.grid[0]), static_cast<unsigned>(shape.grid[1]),
+                        static_cast<unsigned>(shape.grid[2]), static_cast<unsigned>(shape.block[0]),
+                        static_cast<unsigned>(shape.block[1]), static_cast<unsigned>(shape.block[2]),
+                        static_cast<unsigned>(shape.shared_bytes), StreamOf(stream), params.data(), nullptr);
+    if (result == kSuccess) return absl::OkStatus();
+    return Check(result, absl::StrCat("start the kernel '", function.name, "'"));
+  }
+
+  absl::StatusOr<GraphHandle*> DoEndCapture(StreamHandle* stream) override {
+    const Current current(*this);
+    cuda::Graph* graph = nullptr;
+    TCC_RETURN_IF_ERROR(Check(d_.StreamEndCapture(StreamOf(stream), &graph), "capture a graph"));
+    cuda::GraphExec* executable = nullptr;
+    const cuda::Result result = d_.GraphInstantiate(&executable, graph, 0);
+    d_.GraphDestroy(graph);
+    TCC_RETURN_IF_ERROR(Check(result, "make a graph"));
+    return reinterpret_cast<GraphHandle*>(executable);
+  }
+  absl::Status DoLaunchGraph(GraphHandle* graph, StreamHandle* stream) override {
+    const Current current(*this);
+    return Check(d_.GraphLaunch(reinterpret_cast<cuda::GraphExec*>(graph), StreamOf(stream)), "start a graph");
+  }
+  void DoDestroyGraph(GraphHandle* graph) override {
+    const Current current(*this);
+    d_.GraphExecDestroy(reinterpret_cast<cuda::GraphExec*>(graph));
+  }
+
+ private:
+  // The device's context on this thread, while it lives.
+  class Current {
+   public:
+    explicit Current(const CudaDevice& device) : device_(device) {
+      if (device_.d_.CtxGetCurrent(&before_) != kSuccess) before_ = nullptr;
+      if (before_ != device_.context_) device_.d_.CtxSetCurrent(device_.context_);
+    }
+    ~Current() {
+      if (before_ != device_.context_) device_.d_.CtxSetCurrent(before_);
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const CudaDevice& device_;
+    cuda::Context* before_ = nullptr;
+  };
+
+  static cuda::Stream* StreamOf(StreamHandle* stream) { return reinterpret_cast<cuda::Stream*>(stream); }
+  static cuda::Event* EventOf(EventHandle* event) { return reinterpret_cast<cuda::Event*>(event); }
+
+  absl::Status Check(cuda::Result result, absl::string_view what) const {
+    if (result == kSuccess) return absl::OkStatus();
+    return d_.Error(result, absl::StrCat(name(), ": cannot ", what));
+  }
+  int Attribute(int attribute) const {
+    int value = 0;
+    return d_.DeviceGetAttribute(&value, attribute, device_) == kSuccess ? value : 0;
+  }
+  // (Static and dynamic memory together need it beyond 48 KiB: it is said for all dynamic memory.)
+  absl::Status AllowShared(LoadedFunction& function, int64_t bytes) {
+    const std::lock_guard lock(shared_mutex_);
+    if (bytes <= function.shared_bytes) return absl::OkStatus();
+    if (bytes > properties_.shared_per_block_optin) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          name(), ": kernel '", function.name, "' takes ", bytes, " bytes of shared memory, this device has ",
+          properties_.shared_per_block_optin, " for a block: compile for this device"));
+    }
+    TCC_RETURN_IF_ERROR(
+        Check(d_.FuncSetAttribute(function.function, cuda::kFunctionMaxDynamicShared, static_cast<int>(bytes)),
+              absl::StrCat("let the kernel '", function.name, "' have ", bytes, " bytes of shared memory")));
+    function.shared_bytes = bytes;
+    return absl::OkStatus();
+  }
+
+  const Driver& d_;
+  cuda::DeviceId device_ = 0;
+  cuda::Context* context_ = nullptr;
+  std::mutex shared_mutex_;
+};
+
+}  // namespace
+
+int CudaSuits(std::string_view arch, int compute_capability) {
+  const bool ptx = arch.rfind("compute_", 0) == 0;
+  if (!ptx && arch.rfind("sm_", 0) != 0) return 0;
+  std::string_view digits = arch.substr(ptx ? 8 : 3);
+  char suffix = '\0';
+  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
+    suffix = digits.back();
+    digits.remove_suffix(1);
+  }
+  int version = 0;
+  if (!absl::SimpleAtoi(absl::string_view(digits.data(), digits.size()), &version) || version <= 0) return 0;
+  const bool same_major = version / 10 == compute_capability / 10;
+  // 'a' code runs on that very architecture only, 'f' code on later ones of its family too, as does code without either
+  // within its major version; PTX on everything later.
+  if (suffix == 'a' && version != compute_capability) return 0;
+  if (version > compute_capability) return 0;
+  if (!same_major && (!ptx || suffix == 'f')) return 0;
+  constexpr int kBinary = 10000, kSpecific = 5000;
+  return (ptx ? 0 : kBinary) + (suffix == 'a' ? kSpecific : 0) + version * 2 + (suffix == 'f' ? 1 : 0);
+}
+
+absl::StatusOr<int> CountCudaDevices(const std::string& library) {
+  TCC_ASSIGN_OR_RETURN(const Driver* const driver, Driver::Load(library));
+  return driver->devices;
+}
+
+absl::StatusOr<std::shared_ptr<ComputeDevice>> MakeCudaDevice(int index, const std::string& library) {
+  TCC_ASSIGN_OR_RETURN(const Driver* const driver, Driver::Load(library));
+  if (index < 0 || index >= driver->devices) {
+    return absl::NotFoundError(absl::StrCat("no device cuda:", index, ": there are ", driver->devices,
+                                            " (CUDA_VISIBLE_DEVICES may hide others)"));
+  }
+  auto device = std::make_shared<CudaDevice>(*driver, index);
+  TCC_RETURN_IF_ERROR(device->Start());
+  return std::shared_ptr<ComputeDevice>(std::move(device));
+}
+
+}  // namespace tcc::devices

@@ -1,0 +1,70 @@
+#include "runtime/devices/sim_device.h"
+
+#include <list>
+#include <mutex>
+
+#include "runtime/code_object.h"
+#include "runtime/devices/host_device.h"
+#include "runtime/devices/sim/sim_api.h"
+#include "runtime/status.h"
+
+namespace tcc::devices {
+namespace {
+
+struct LoadedModule {
+  std::shared_ptr<const CodeObject> code;
+  std::mutex mutex;
+  std::list<sim::Kernel> kernels;  // guarded by mutex
+};
+
+sim::Dim DimOf(int64_t x, int64_t y, int64_t z) {
+  return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
+
+class SimDevice : public HostDevice {
+ public:
+  explicit SimDevice(const SimOptions& options)
+      : HostDevice(Kind::kCudaSim, "cuda-sim", {DeviceType::kCudaSim, 0}, options.memory_bytes, /*guard=*/256) {
+    properties_.name = "a simulated CUDA device";
+    properties_.compute_capability = 90;
+    options_.threads = options.threads;
+  }
+
+  int Suits(std::string_view arch) const override { return arch == "sim" ? 1 : 0; }
+
+  absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
+    auto& module = *reinterpret_cast<LoadedModule*>(handle);
+    TCC_ASSIGN_OR_RETURN(sim::Kernel kernel, sim::FindKernel(module.code->handle(), symbol));
+    const std::lock_guard lock(module.mutex);
+    return reinterpret_cast<FunctionHandle*>(&module.kernels.emplace_back(std::move(kernel)));
+  }
+
+ protected:
+  absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
+    auto module = std::make_unique<LoadedModule>();
+    TCC_ASSIGN_OR_RETURN(module->code, CodeObject::Load(bytes, name));
+    return reinterpret_cast<ModuleHandle*>(module.release());
+  }
+  void DoUnloadModule(ModuleHandle* module) override { delete reinterpret_cast<LoadedModule*>(module); }
+
+  absl::Status Run(FunctionHandle* function, const LaunchShape& shape, void** params) override {
+    for (const int64_t extent : shape.grid) {
+      if (extent > 0x7FFFFFFF)
+        return absl::InvalidArgumentError(absl::StrCat(name(), ": a grid of ", extent, " blocks"));
+    }
+    return sim::Launch(*reinterpret_cast<sim::Kernel*>(function), DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
+                       DimOf(shape.block[0], shape.block[1], shape.block[2]), static_cast<size_t>(shape.shared_bytes),
+                       params, options_);
+  }
+  void Allocated(void* memory, int64_t bytes) override { sim::RegisterMemory(memory, static_cast<size_t>(bytes)); }
+  void Freed(void* memory) override { sim::UnregisterMemory(memory); }
+
+ private:
+  sim::LaunchOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<ComputeDevice> MakeSimDevice(const SimOptions& options) { return std::make_shared<SimDevice>(options); }
+
+}  // namespace tcc::devices

@@ -1,0 +1,85 @@
+#include "runtime/execution/device_state.h"
+
+#include <algorithm>
+
+#include "runtime/plan.h"
+#include "runtime/status.h"
+
+namespace tcc {
+
+absl::StatusOr<Tensor> DevicePool::Allocate(DType dtype, const Dims& dims) {
+  TCC_ASSIGN_OR_RETURN(const int64_t count, NumElements(dims));
+  if (dtype == DType::kString) return absl::UnimplementedError("strings cannot live on a device");
+  if (count > int64_t{1} << 52) return absl::ResourceExhaustedError("a tensor of the plan is too large");
+  const auto exact = std::max<int64_t>(static_cast<int64_t>(DTypeBytes(dtype, count)), 1);
+  int64_t bytes = (exact + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+  void* memory = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = free_.lower_bound(bytes);
+    // (One that is much too large would be missed elsewhere.)
+    if (found != free_.end() && found->first / 2 <= bytes) {
+      bytes = found->first;
+      memory = found->second;
+      free_.erase(found);
+    }
+  }
+  if (memory == nullptr) {
+    absl::StatusOr<void*> fresh = device_->Allocate(bytes);
+    if (absl::IsResourceExhausted(fresh.status()) && Trim()) fresh = device_->Allocate(bytes);
+    if (!fresh.ok()) return fresh.status();
+    memory = *fresh;
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+  }
+  return Tensor::Wrap(
+      memory, dtype, dims, {}, [pool = shared_from_this(), memory, bytes] { pool->Return(memory, bytes); },
+      device_->id());
+}
+
+void DevicePool::Return(void* memory, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  free_.emplace(bytes, memory);
+}
+
+bool DevicePool::Trim() {
+  const std::lock_guard lock(mutex_);
+  const bool any = !free_.empty();
+  for (const auto& [bytes, memory] : free_) {
+    device_->Free(memory, bytes);
+    bytes_ -= bytes;
+  }
+  free_.clear();
+  return any;
+}
+
+int64_t DevicePool::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+absl::Status DeviceState::Start(size_t words, size_t params_count) {
+  if (started) return absl::OkStatus();
+  if (stream == nullptr) {
+    TCC_ASSIGN_OR_RETURN(stream, device->CreateStream());
+  }
+  errors.assign(words, 0);
+  if (words > 0 && error_words == nullptr) {
+    TCC_ASSIGN_OR_RETURN(void* const memory, device->Allocate(static_cast<int64_t>(words * sizeof(int64_t))));
+    error_words = static_cast<int64_t*>(memory);
+  }
+  values.resize(params_count);
+  params.resize(params_count);
+  for (size_t i = 0; i < params_count; ++i) params[i] = &values[i];
+  started = true;
+  return absl::OkStatus();
+}
+
+DeviceState::~DeviceState() {
+  if (stream != nullptr) device->Synchronize(stream).IgnoreError();
+  device->Free(error_words, static_cast<int64_t>(errors.size() * sizeof(int64_t)));
+  for (devices::EventHandle* event : events) device->DestroyEvent(event);
+  device->DestroyStream(stream);
+}
+
+}  // namespace tcc

@@ -1,0 +1,165 @@
+// The CUDA device on a driver that is none: what it says when something is wrong.
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "runtime/devices/cuda_driver.h"
+#include "tests/devices/device_test.h"
+
+namespace tcc::devices {
+namespace {
+
+using testing::HasSubstr;
+
+// The error of a driver in this state. (A driver is started once a process: each is a file of its own.)
+absl::Status ErrorOf(const std::string& state) {
+  const TempFolder folder;
+  const std::string file = folder / (state + ".so");
+  WriteFile(file, ReadFile(TCC_FAKE_CUDA_DRIVER));
+  ::setenv("FAKE_CUDA", state.c_str(), 1);
+  const absl::Status status = MakeCudaDevice(0, file).status();
+  ::unsetenv("FAKE_CUDA");
+  return status;
+}
+
+TEST(CudaDevice, NoDriver) {
+  const absl::Status status = MakeCudaDevice(0, "/nonexistent/libcuda.so").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no CUDA driver: /nonexistent/libcuda.so"));
+}
+
+TEST(CudaDevice, NoDevice) {
+  const absl::Status status = ErrorOf("none");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("finds no GPU"));
+}
+
+TEST(CudaDevice, DriverTooOld) {
+  const absl::Status status = ErrorOf("old");
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()),
+            "the CUDA driver is too old: it is for CUDA 10.2, tcc needs 11.4 or later: update the GPU's driver");
+}
+
+TEST(CudaDevice, DriverDoesNotStart) {
+  EXPECT_THAT(std::string(ErrorOf("broken").message()),
+              HasSubstr("the CUDA driver cannot be started: some other error (CUDA_ERROR_OTHER, 999)"));
+}
+
+TEST(CudaDevice, NoDriverAtAll) {
+  const TempFolder folder;
+  WriteFile(folder / "text.so", "no library");
+  EXPECT_THAT(std::string(MakeCudaDevice(0, folder / "text.so").status().message()), HasSubstr("no CUDA driver"));
+  EXPECT_THAT(std::string(MakeCudaDevice(0, "libm.so.6").status().message()), HasSubstr("libm.so.6 is no CUDA driver"));
+}
+
+TEST(CudaDevice, NoSuchDevice) {
+  EXPECT_EQ((*MakeCudaDevice(1, TCC_FAKE_CUDA_DRIVER))->name(), "cuda:1");
+  EXPECT_THAT(std::string(MakeCudaDevice(2, TCC_FAKE_CUDA_DRIVER).status().message()),
+              HasSubstr("no device cuda:2: there are 2"));
+}
+
+TEST(CudaDevice, OutOfMemory) {
+  const auto device = Make("fake-cuda");
+  const auto memory = device->Allocate(int64_t{2} << 30);
+  EXPECT_EQ(memory.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(std::string(memory.status().message()),
+            "cuda:0: out of memory: 2.0 GiB were asked for, 1.0 GiB of 1.0 GiB are free (of which other processes may "
+            "take some)");
+}
+
+TEST(CudaDevice, CodeThatDoesNotLoad) {
+  const auto device = Make("fake-cuda");
+  const absl::Status status = device->LoadModule("nonsense", "kernel 'add'").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot load kernel 'add'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the driver is for CUDA 12.4"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ptxas: line 1: syntax error"));
+  ModuleHandle* const module = *device->LoadModule("fake", "kernel");
+  EXPECT_EQ(device->Function(module, "missing").status().code(), absl::StatusCode::kNotFound);
+  device->UnloadModule(module);
+}
+
+TEST(CudaDevice, SharedMemoryIsAskedFor) {
+  const auto device = Make("fake-cuda");
+  ModuleHandle* const module = *device->LoadModule("fake", "kernel");
+  FunctionHandle* const kernel = *device->Function(module, "kernel");
+  StreamHandle* const stream = *device->CreateStream();
+  void* params[] = {nullptr};
+  const auto launch = [&](int64_t bytes, int64_t grid = 1) {
+    return device->Launch(kernel, {{grid, 1, 1}, {32, 1, 1}, bytes}, absl::MakeSpan(params), stream);
+  };
+  EXPECT_TRUE(launch(0).ok());
+  EXPECT_TRUE(launch(40000).ok());
+  EXPECT_TRUE(launch(100000).ok());
+  EXPECT_TRUE(launch(50000).ok());
+  EXPECT_THAT(std::string(launch(200000).message()),
+              HasSubstr("kernel 'kernel' takes 200000 bytes of shared memory, this device has 101376"));
+  EXPECT_THAT(std::string(launch(0, int64_t{1} << 40).message()), HasSubstr("is too large"));
+  device->DestroyStream(stream);
+  device->UnloadModule(module);
+}
+
+TEST(CudaDevice, WhichCodeSuits) {
+  const auto best = [](int capability, const std::vector<std::string>& archs) {
+    std::string found = "none";
+    int rank = 0;
+    for (const std::string& arch : archs) {
+      if (CudaSuits(arch, capability) <= rank) continue;
+      rank = CudaSuits(arch, capability);
+      found = arch;
+    }
+    return found;
+  };
+  EXPECT_EQ(best(90, {"sm_80", "sm_90", "sm_90a", "compute_90"}), "sm_90a");
+  EXPECT_EQ(best(90, {"sm_80", "sm_90", "compute_90"}), "sm_90");
+  EXPECT_EQ(best(86, {"sm_80", "sm_86", "sm_89", "compute_80"}), "sm_86");
+  EXPECT_EQ(best(89, {"sm_80", "sm_86", "sm_90a"}), "sm_86");
+  EXPECT_EQ(best(90, {"sm_80", "compute_80"}), "compute_80");
+  EXPECT_EQ(best(120, {"sm_90a", "sm_100a", "compute_80", "compute_90"}), "compute_90");
+  EXPECT_EQ(best(120, {"sm_90a", "sm_100a", "compute_90a"}), "none");
+  EXPECT_EQ(best(103, {"sm_100", "sm_100f", "sm_100a"}), "sm_100f");
+  EXPECT_EQ(best(75, {"sm_80", "compute_80", "sim", "sm_", "sm_x", ""}), "none");
+}
+
+TEST(CudaDevice, NoCodeForIt) {
+  KernelImageView image;
+  image.symbol = "gemm";
+  image.binaries = {{"sm_90a", ""}, {"compute_90", ""}};
+  const auto device = Make("fake-cuda");
+  EXPECT_EQ(std::string(ChooseBinary(*device, image).status().message()),
+            "kernel 'gemm': no code for cuda:0 (Fake GPU, sm_86), there is some for compute_90, sm_90a: compile for "
+            "--target=cuda:sm_86");
+  // Whoever can compile it may do so.
+  const auto load = [&](const CompileImage& compile) {
+    return LoadedImages::Load(device, {image}, {"gemm"}, compile).status();
+  };
+  EXPECT_TRUE(load([](const KernelImageView&, const std::string& arch) -> absl::StatusOr<std::string> {
+                EXPECT_EQ(arch, "sm_86");
+                return "fake";
+              }).ok());
+  EXPECT_THAT(std::string(load([](const KernelImageView&, const std::string&) -> absl::StatusOr<std::string> {
+                            return absl::NotFoundError("no NVRTC");
+                          }).message()),
+              HasSubstr("compile for --target=cuda:sm_86; compiling its source failed: no NVRTC"));
+  EXPECT_THAT(std::string(LoadedImages::Load(device, {image}, {"conv"}, nullptr).status().message()),
+              HasSubstr("kernel 'conv': the package has no image of it"));
+  EXPECT_EQ(device->counters().modules, 0);
+}
+
+// A program that uses the GPU by itself keeps its context.
+TEST(CudaDevice, ContextsAreRestored) {
+  const auto* const driver = *cuda::Driver::Load(TCC_FAKE_CUDA_DRIVER);
+  int other = 0;
+  auto* const mine = reinterpret_cast<cuda::Context*>(&other);
+  driver->CtxSetCurrent(mine);
+  const auto device = Make("fake-cuda");
+  device->Free(*device->Allocate(100), 100);
+  cuda::Context* now = nullptr;
+  driver->CtxGetCurrent(&now);
+  EXPECT_EQ(now, mine);
+  driver->CtxSetCurrent(nullptr);
+}
+
+}  // namespace
+}  // namespace tcc::devices

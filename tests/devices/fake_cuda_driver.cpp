@@ -1,0 +1,273 @@
+// A CUDA driver whose device is the host's memory and whose kernels do nothing. It is as strict as the real one about
+// what it is called with: contexts must be current, handles its own, shared memory asked for. $FAKE_CUDA, read by
+// cuInit and cuDriverGetVersion, makes it one that does not work: "old", "none" (no device), "broken".
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Result = int;
+constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
+                 kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kIllegalState = 401, kUnknown = 999;
+constexpr size_t kMemory = size_t{1} << 30;
+
+struct Context {
+} the_context;
+thread_local Context* current = nullptr;
+
+struct Function {
+  int max_dynamic_shared = 0;
+};
+struct Module {
+  std::map<std::string, Function> functions;
+};
+struct Stream {
+  bool capturing = false;
+  size_t captured = 0;
+};
+struct Event {
+  bool recorded = false;
+};
+struct Graph {
+  size_t launches;
+};
+
+std::mutex mutex;
+std::map<unsigned long long, size_t> memory;  // guarded by mutex
+size_t used = 0;                              // guarded by mutex
+std::set<const void*> handles;                // guarded by mutex
+
+bool Is(const char* what) {
+  const char* const value = std::getenv("FAKE_CUDA");
+  return value != nullptr && std::strcmp(value, what) == 0;
+}
+template <typename T>
+T* Add(T* handle) {
+  const std::lock_guard lock(mutex);
+  handles.insert(handle);
+  return handle;
+}
+template <typename T>
+Result Remove(T* handle) {
+  const std::lock_guard lock(mutex);
+  if (handles.erase(handle) == 0) return kInvalidHandle;
+  delete handle;
+  return 0;
+}
+bool Has(const void* handle) {
+  const std::lock_guard lock(mutex);
+  return handles.count(handle) > 0;
+}
+// Whether bytes at this address lie in one allocation.
+bool Inside(unsigned long long address, size_t bytes) {
+  const std::lock_guard lock(mutex);
+  auto found = memory.upper_bound(address);
+  if (found == memory.begin()) return false;
+  --found;
+  return address + bytes <= found->first + found->second;
+}
+
+}  // namespace
+
+#define NEED(condition, error)      \
+  do {                              \
+    if (!(condition)) return error; \
+  } while (false)
+#define NEED_CONTEXT NEED(current == &the_context, kInvalidContext)
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+Result cuInit(unsigned) { return Is("broken") ? kUnknown : Is("none") ? kNoDevice : 0; }
+Result cuDriverGetVersion(int* version) {
+  *version = Is("old") ? 10020 : 12040;
+  return 0;
+}
+Result cuGetErrorName(Result result, const char** name) {
+  *name = result == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OTHER";
+  return 0;
+}
+Result cuGetErrorString(Result result, const char** text) {
+  *text = result == kOutOfMemory ? "out of memory" : "some other error";
+  return 0;
+}
+Result cuDeviceGetCount(int* count) { return *count = 2, 0; }
+Result cuDeviceGet(int* device, int index) {
+  NEED(index < 2, kInvalidDevice);
+  return *device = index, 0;
+}
+Result cuDeviceGetName(char* name, int size, int) {
+  return std::strncpy(name, "Fake GPU", static_cast<size_t>(size)), 0;
+}
+Result cuDeviceGetAttribute(int* value, int attribute, int) {
+  static const std::map<int, int> values = {{1, 1024}, {8, 49152},   {10, 32},      {13, 1500000}, {16, 84},
+                                            {36, 1},   {37, 384},    {38, 6 << 20}, {39, 1536},    {75, 8},
+                                            {76, 6},   {81, 102400}, {82, 65536},   {97, 101376}};
+  const auto found = values.find(attribute);
+  NEED(found != values.end(), kInvalidValue);
+  return *value = found->second, 0;
+}
+Result cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = kMemory, 0; }
+Result cuDevicePrimaryCtxRetain(Context** context, int) { return *context = &the_context, 0; }
+Result cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+Result cuCtxGetCurrent(Context** context) { return *context = current, 0; }
+Result cuCtxSetCurrent(Context* context) { return current = context, 0; }
+
+Result cuMemGetInfo_v2(size_t* free, size_t* total) {
+  NEED_CONTEXT;
+  const std::lock_guard lock(mutex);
+  return *free = kMemory - used, *total = kMemory, 0;
+}
+Result cuMemAlloc_v2(unsigned long long* result, size_t bytes) {
+  NEED_CONTEXT;
+  NEED(bytes > 0, kInvalidValue);
+  const std::lock_guard lock(mutex);
+  NEED(bytes <= kMemory - used, kOutOfMemory);
+  *result = reinterpret_cast<unsigned long long>(std::aligned_alloc(512, (bytes + 511) / 512 * 512));
+  memory[*result] = bytes;
+  used += bytes;
+  return 0;
+}
+Result cuMemFree_v2(unsigned long long address) {
+  NEED_CONTEXT;
+  const std::lock_guard lock(mutex);
+  const auto found = memory.find(address);
+  NEED(found != memory.end(), kInvalidValue);
+  used -= found->second;
+  memory.erase(found);
+  return std::free(reinterpret_cast<void*>(address)), 0;
+}
+Result cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
+  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+}
+Result cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && Inside(from, bytes), kInvalidValue);
+  return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
+}
+Result cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && Inside(from, bytes) && Inside(to, bytes), kInvalidValue);
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+}
+Result cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
+  return std::memset(reinterpret_cast<void*>(to), value, bytes), 0;
+}
+
+Result cuStreamCreate(Stream** stream, unsigned) {
+  NEED_CONTEXT;
+  return *stream = Add(new Stream), 0;
+}
+Result cuStreamDestroy_v2(Stream* stream) {
+  NEED_CONTEXT;
+  return Remove(stream);
+}
+Result cuStreamSynchronize(Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(stream), kInvalidHandle);
+  return stream->capturing ? kIllegalState : 0;
+}
+Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  NEED_CONTEXT;
+  return Has(stream) && Has(event) ? 0 : kInvalidHandle;
+}
+Result cuEventCreate(Event** event, unsigned) {
+  NEED_CONTEXT;
+  return *event = Add(new Event), 0;
+}
+Result cuEventDestroy_v2(Event* event) {
+  NEED_CONTEXT;
+  return Remove(event);
+}
+Result cuEventRecord(Event* event, Stream* stream) {
+  NEED_CONTEXT;
+  NEED(Has(event) && Has(stream), kInvalidHandle);
+  return event->recorded = true, 0;
+}
+Result cuEventQuery(Event* event) {
+  NEED_CONTEXT;
+  return Has(event) ? 0 : kInvalidHandle;
+}
+Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
+  NEED_CONTEXT;
+  NEED(Has(from) && Has(to) && from->recorded && to->recorded, kInvalidHandle);
+  return *milliseconds = 0.25f, 0;
+}
+
+Result cuModuleLoadDataEx(Module** module, const void* image, unsigned count, int* options, void** values) {
+  NEED_CONTEXT;
+  if (std::strcmp(static_cast<const char*>(image), "fake") != 0) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == 5) std::strcpy(static_cast<char*>(values[i]), "ptxas: line 1: syntax error");
+    }
+    return kInvalidImage;
+  }
+  return *module = Add(new Module), 0;
+}
+Result cuModuleUnload(Module* module) {
+  NEED_CONTEXT;
+  return Remove(module);
+}
+Result cuModuleGetFunction(Function** function, Module* module, const char* name) {
+  NEED_CONTEXT;
+  NEED(Has(module), kInvalidHandle);
+  NEED(std::strcmp(name, "missing") != 0, kNotFound);
+  return *function = &module->functions[name], 0;
+}
+Result cuFuncSetAttribute(Function* function, int attribute, int value) {
+  NEED_CONTEXT;
+  NEED(attribute == 8 && value <= 101376, kInvalidValue);
+  return function->max_dynamic_shared = value, 0;
+}
+Result cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz,
+                      unsigned shared, Stream* stream, void** params, void** extra) {
+  NEED_CONTEXT;
+  NEED(Has(stream), kInvalidHandle);
+  NEED(x > 0 && y > 0 && z > 0 && bx * by * bz > 0 && bx * by * bz <= 1024, kInvalidValue);
+  NEED(static_cast<int>(shared) <= function->max_dynamic_shared && params != nullptr && extra == nullptr,
+       kInvalidValue);
+  stream->captured += stream->capturing ? 1 : 0;
+  return 0;
+}
+Result cuStreamBeginCapture_v2(Stream* stream, int) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && !stream->capturing, kIllegalState);
+  stream->capturing = true;
+  stream->captured = 0;
+  return 0;
+}
+Result cuStreamEndCapture(Stream* stream, Graph** graph) {
+  NEED_CONTEXT;
+  NEED(Has(stream) && stream->capturing, kIllegalState);
+  stream->capturing = false;
+  return *graph = Add(new Graph{stream->captured}), 0;
+}
+Result cuGraphInstantiateWithFlags(Graph** executable, Graph* graph, unsigned long long) {
+  NEED_CONTEXT;
+  NEED(Has(graph), kInvalidHandle);
+  return *executable = Add(new Graph(*graph)), 0;
+}
+Result cuGraphLaunch(Graph* graph, Stream* stream) {
+  NEED_CONTEXT;
+  return Has(graph) && Has(stream) ? 0 : kInvalidHandle;
+}
+Result cuGraphExecDestroy(Graph* graph) {
+  NEED_CONTEXT;
+  return Remove(graph);
+}
+Result cuGraphDestroy(Graph* graph) {
+  NEED_CONTEXT;
+  return Remove(graph);
+}
+
+#pragma GCC visibility pop
+}

@@ -1,0 +1,33 @@
+// Kernels of the device tests.
+#include "tcc/device.cuh"
+
+// out = a + b
+extern "C" __global__ void __launch_bounds__(32) add(float* out, const float* a, const float* b, long long n) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] + b[i];
+}
+
+// out = in * factor
+extern "C" __global__ void __launch_bounds__(32) scale(float* out, const float* in, long long n, long long factor) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] * (float)factor;
+}
+
+// out[i] = in[index[i]]; an index that is none is an error.
+extern "C" __global__ void __launch_bounds__(32) gather(float* out, const float* in, const long long* index, long long n,
+                                                        long long extent, long long* error) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const long long from = index[i];
+  if (from < 0 || from >= extent) {
+    *error = 1;
+    return;
+  }
+  out[i] = in[from];
+}
+
+// Writes one element too many.
+extern "C" __global__ void __launch_bounds__(32) overrun(float* out, long long n) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) out[i] = 1.0f;
+}
