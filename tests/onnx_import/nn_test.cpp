@@ -69,6 +69,23 @@ TEST(ConvTranspose, SameUpperWithOutputPadding) {
       Dims({1, 1, 6, 6}));
 }
 
+// Added to the scores like one of floats; the keys it does not reach are excluded.
+TEST(Attention, MaskOfIntegers) {
+  const Tensor q = floats({1, 1, 1, 1}, {1}), k = floats({1, 1, 3, 1}, {0, 0, 9}), v = floats({1, 1, 3, 1}, {1, 2, 50});
+  expect(node(23, "float[1, 1, 1, 1] q, float[1, 1, 3, 1] k, float[1, 1, 3, 1] v",
+              "m = Constant <value = int64[1, 2] {0, 100}> () y = Attention (q, k, v, m)"),
+         {q, k, v}, floats({1, 1, 1, 1}, {2}));
+}
+
+TEST(NN, NumbersAnIntegerCannotHoldAreErrors) {
+  expectError(node(2, "int64[1] x", "y = Pad <pads = [1, 1], value = 1.0e30> (x)"), {}, "cannot hold");
+  expectError(node(18, "float[1, 1, 1099511627776, 1] x",
+                   "none = Constant <value_floats = [1.0]> () "
+                   "s = Constant <value_ints = [1, 1, 1099511627776, 4611686018427387904]> () "
+                   "y = Resize <keep_aspect_ratio_policy = \"not_smaller\"> (x, , , s)"),
+              {}, "too large");
+}
+
 // apache/tvm#18594
 TEST(AveragePool, CeilModeStartsNoWindowBeyondTheInput) {
   std::string text =

@@ -312,6 +312,9 @@ Value Emitter::scalar(Type elementType, double value) {
     number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
     data = DenseElementsAttr::get(type, number);
   } else if (isa<IntegerType>(elementType)) {
+    // Also false for NaN.
+    if (!(value >= -0x1p63 && value < 0x1p63))
+      fail("it takes the number " + std::to_string(value) + ", which an integer cannot hold");
     return scalarInt(elementType, static_cast<int64_t>(value));
   } else {
     fail("a number in an element type that holds none");

@@ -52,11 +52,14 @@ static Value repeatHeads(NodeBuilder &b, Value x, Value q) {
   return b.reshape(spread, {e[0], b.extent(q, 1), e[2], e[3]});
 }
 
-static Mask readMask(NodeBuilder &b, AffineExpr keys) {
+/// `type`: of the scores, which a mask of integers is added to.
+static Mask readMask(NodeBuilder &b, AffineExpr keys, Type type) {
   Mask mask;
   Value given = b.optionalInput(3);
   if (!given)
     return mask;
+  if (!b.isBool(given) && !b.isFloat(given))
+    given = b.cast(given, type);
   b.check(b.rank(given) >= 1 && b.rank(given) <= 4, "the mask must have a rank of 1 to 4");
   AffineExpr last = b.extents(given).back();
   // A shorter mask excludes the keys it does not reach.
@@ -84,7 +87,7 @@ void convertAttention(NodeBuilder &b) {
     v = b.concat({b.input(5), v}, 2);
   }
   AffineExpr queries = b.extent(q, 2), keys = b.extent(k, 2);
-  Mask mask = readMask(b, keys);
+  Mask mask = readMask(b, keys, type);
 
   // Key positions and the absolute positions of the queries.
   Value lengths = b.optionalInput(6);

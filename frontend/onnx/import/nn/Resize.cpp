@@ -129,7 +129,9 @@ static bool bySizes(NodeBuilder &b, ArrayRef<int64_t> axes, ArrayRef<AffineExpr>
         return false;
       int64_t in = *ir::getConstant(from[axis]);
       scales[axis] = common;
-      target[axis] = b.expr(static_cast<int64_t>(std::floor(common * static_cast<double>(in) + 0.5)));
+      double size = std::floor(common * static_cast<double>(in) + 0.5);
+      b.check(size < 0x1p62, "the aspect ratio kept makes an axis of " + std::to_string(in) + " too large");
+      target[axis] = b.expr(static_cast<int64_t>(size));
     }
   }
   emitResize(b, x, target, scales, roi, o);
