@@ -1,9 +1,14 @@
 // The same texts for the simulated device.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
+#include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "runtime/devices/sim/sim_api.h"
+#include "runtime/file_util.h"
 #include "tests/cuda_compile/compile_test_util.h"
 
 namespace tcc::codegen {
@@ -51,6 +56,26 @@ TEST(SimCompile, WithoutClang) {
               HasSubstr("'/nonexistent/clang++' (TCC_SIM_CXX), is no program"));
   options.simCompiler = "/bin/true";
   EXPECT_THAT(errorOf(KernelCompiler(options).compile(scaleKernel("scale"), "sim")), HasSubstr("is not clang"));
+}
+
+TEST(SimCompile, TemporaryFoldersOfProcessesThatWereKilledGo) {
+  REQUIRE_CLANG();
+  TempFolder folder;
+  const char* before = getenv("TMPDIR");
+  const std::string old = before == nullptr ? "/tmp" : before;
+  setenv("TMPDIR", folder.path().c_str(), 1);
+  WriteFile(folder / "tcc-sim-killed/.lock", "");
+  WriteFile(folder / "tcc-sim-killed/tcc/device.cuh", "x");
+  WriteFile(folder / "tcc-sim-alive/.lock", "");
+  WriteFile(folder / "tcc-sim-foreign/file", "x");  // not one of ours: it has no lock
+  const FileDescriptor alive(open((folder / "tcc-sim-alive/.lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(flock(alive.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(errorOf(KernelCompiler(CompileOptions{}).compile(scaleKernel("scale"), "sim")), "no error");
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    left.insert(entry.path().filename().string());
+  EXPECT_THAT(left, testing::ElementsAre("tcc-sim-alive", "tcc-sim-foreign"));
+  setenv("TMPDIR", old.c_str(), 1);
 }
 
 TEST(SimCompile, FoundInTheCache) {

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "absl/status/status.h"
+#include "codegen/cuda/compile/PrivateFolder.h"
 #include "runtime/devices/sim/sim_api.h"
 #include "runtime/file_util.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -53,17 +55,9 @@ void replaceAll(std::string &text, const std::string &from, const std::string &t
 
 } // namespace
 
-struct SimCompiler::Folder {
-  std::string path;
-  ~Folder() {
-    if (!path.empty())
-      fs::remove_directories(path);
-  }
-};
-
 struct SimCompiler::State {
   std::mutex mutex;
-  std::unique_ptr<Folder> folder; // guarded by mutex
+  std::unique_ptr<PrivateFolder> folder; // guarded by mutex
   std::once_flag precompiled;
   std::string header; // the precompiled one, empty for none; after `precompiled`
 };
@@ -105,36 +99,34 @@ llvm::Expected<std::unique_ptr<SimCompiler>> SimCompiler::create(llvm::StringRef
   return result;
 }
 
-llvm::Expected<const SimCompiler::Folder *> SimCompiler::prepare() {
+llvm::Expected<const PrivateFolder *> SimCompiler::prepare() {
   std::lock_guard<std::mutex> lock(state->mutex);
   if (state->folder != nullptr)
     return state->folder.get();
-  auto folder = std::make_unique<Folder>();
-  std::string path = TemporaryFolder() + "/tcc-sim-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr)
-    return failure(std::string(ErrnoStatus(errno, path, "make").message()));
-  folder->path = path;
+  llvm::Expected<std::unique_ptr<PrivateFolder>> folder = PrivateFolder::create("tcc-sim");
+  if (!folder)
+    return folder.takeError();
   for (const DeviceHeader &header : headers) {
-    llvm::SmallString<128> file(path);
+    llvm::SmallString<128> file((*folder)->path());
     llvm::sys::path::append(file, header.name);
     if (std::error_code error = fs::create_directories(llvm::sys::path::parent_path(file)))
       return failure("cannot make '" + file + "': " + error.message());
     if (llvm::Error error = writeFile(std::string(file), header.text))
       return error;
   }
-  state->folder = std::move(folder);
+  state->folder = std::move(*folder);
   return state->folder.get();
 }
 
-const std::string &SimCompiler::precompile(const Folder &folder) {
+const std::string &SimCompiler::precompile(const PrivateFolder &folder) {
   std::call_once(state->precompiled, [&] {
     // What all kernels include; where it cannot be compiled, the kernels themselves say why.
-    const std::string source = folder.path + "/tcc/device.cuh", header = folder.path + "/device.pch";
+    const std::string source = folder.path() + "/tcc/device.cuh", header = folder.path() + "/device.pch";
     if (!Exists(source))
       return;
     std::vector<std::string> command = {compiler};
     command.insert(command.end(), compilerFlags.begin(), compilerFlags.end());
-    command.insert(command.end(), {"-I", folder.path, "-ffile-prefix-map=" + folder.path + "/=",
+    command.insert(command.end(), {"-I", folder.path(), "-ffile-prefix-map=" + folder.path() + "/=",
                                    "-Wno-pragma-once-outside-header", "-x", "c++-header", source, "-o", header});
     if (run(command, header + ".txt", nullptr) == 0)
       state->header = header;
@@ -144,14 +136,14 @@ const std::string &SimCompiler::precompile(const Folder &folder) {
 
 llvm::Expected<SimCompiler::Result> SimCompiler::compile(const KernelSource &kernel, llvm::StringRef name,
                                                          bool precompiledHeader) {
-  llvm::Expected<const Folder *> folder = prepare();
+  llvm::Expected<const PrivateFolder *> folder = prepare();
   if (!folder)
     return folder.takeError();
-  const std::string &root = (*folder)->path;
+  const std::string &root = (*folder)->path();
   std::string work = root + "/kernel-XXXXXX"; // kernels of one name may compile at once
   if (mkdtemp(work.data()) == nullptr)
     return failure(std::string(ErrnoStatus(errno, work, "make").message()));
-  Folder cleanup{work};
+  auto cleanup = llvm::make_scope_exit([&] { fs::remove_directories(work); });
   const std::string source = work + "/" + name.str(), object = work + "/kernel.so", log = work + "/log.txt";
   // What the simulator finds the kernel by; behind the text, whose lines stay what they are.
   if (llvm::Error error = writeFile(source, kernel.text + sim::ExportText(kernel.symbol)))

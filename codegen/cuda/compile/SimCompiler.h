@@ -8,6 +8,8 @@
 
 namespace tcc::codegen {
 
+class PrivateFolder;
+
 /// clang++ as a child process, compiling the same texts as NVRTC against the host twin of the device library.
 /// Thread-safe.
 class SimCompiler {
@@ -36,9 +38,8 @@ public:
 
 private:
   SimCompiler() = default;
-  struct Folder;
-  llvm::Expected<const Folder *> prepare();
-  const std::string &precompile(const Folder &folder);
+  llvm::Expected<const PrivateFolder *> prepare();
+  const std::string &precompile(const PrivateFolder &folder);
 
   std::string compiler;
   std::string compilerVersion;
