@@ -27,8 +27,13 @@ bool isLinear(const gemm::Operand &x) {
   return true;
 }
 
-// The weights of a phase as [groups, outputs, taps, inputs], from a constant that lies in memory as the op has it.
-tcc::Tensor packWeights(const gemm::ConvGeometry &conv, const gemm::ConvPhase &phase, ElementsAttr elements) {
+// How packed weights lie: neighbours along k, or neighbours along the groups (for one thread a group).
+enum class Packing { None, Depth, Groups };
+
+// The weights of a phase as [groups, outputs, taps, inputs] or [outputs, taps, inputs, groups], from a constant that
+// lies in memory as the op has it.
+tcc::Tensor packWeights(const gemm::ConvGeometry &conv, const gemm::ConvPhase &phase, Packing packing,
+                        ElementsAttr elements) {
   auto tensor = ir::toTensor(elements);
   if (!tensor.ok() || !tensor->is_contiguous())
     return {};
@@ -54,10 +59,13 @@ tcc::Tensor packWeights(const gemm::ConvGeometry &conv, const gemm::ConvPhase &p
   for (int64_t g = 0; g < conv.groups; ++g)
     for (int64_t out = 0; out < conv.outChannels; ++out)
       for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t in = 0; in < conv.inChannels; ++in, to += bytes) {
+        for (int64_t in = 0; in < conv.inChannels; ++in) {
           int64_t row =
               conv.transposed ? (g * conv.inChannels + in) * second + out : (g * conv.outChannels + out) * second + in;
-          std::memcpy(to, from + (row * kernel + places[tap]) * bytes, bytes);
+          int64_t k = tap * conv.inChannels + in, depth = taps * conv.inChannels;
+          int64_t place = packing == Packing::Depth ? (g * conv.outChannels + out) * depth + k
+                                                    : (out * depth + k) * conv.groups + g;
+          std::memcpy(to + place * bytes, from + (row * kernel + places[tap]) * bytes, bytes);
         }
   return *packed;
 }
@@ -112,15 +120,14 @@ struct PhaseProduct {
   }
   // The weights, along k as `tap` and `channel` say; rows are output channels.
   OperandSpec weights(AffineExpr group, ArrayRef<AffineExpr> tap, AffineExpr channel, ArrayRef<AffineExpr> extents,
-                      bool channelsFastest) const {
+                      Packing packing) const {
     const gemm::Operand &w = builder.kernel.operands[1];
     BlockArgument argument =
         w.argument >= 0 ? builder.kernel.kernel.getBody().getArgument(w.argument) : BlockArgument();
     bool constant = argument && w.tensor == argument && w.argument < static_cast<int>(builder.constants.size()) &&
                     builder.constants[w.argument];
-    // Neighbours along k are far apart in memory where channels run fastest and there are several taps.
-    if (constant && channelsFastest && phase.taps() > 1 && conv.inChannels > 1) {
-      tcc::Tensor packed = packWeights(conv, phase, builder.constants[w.argument]);
+    if (constant && packing != Packing::None) {
+      tcc::Tensor packed = packWeights(conv, phase, packing, builder.constants[w.argument]);
       if (packed.valid()) {
         if (argument.hasOneUse())
           builder.dropInput(w.argument);
@@ -128,14 +135,16 @@ struct PhaseProduct {
         spec.element = w.element;
         spec.extents.assign(extents.begin(), extents.end());
         spec.buffer = builder.addConstant(packed, storageType(w.element));
-        spec.offset = gemm::simplify((group * conv.outChannels + d1) * (phase.taps() * conv.inChannels) + d2);
+        int64_t depth = phase.taps() * conv.inChannels;
+        spec.offset = gemm::simplify(packing == Packing::Depth ? (group * conv.outChannels + d1) * depth + d2
+                                                               : (d1 * depth + d2) * conv.groups + group);
         return spec;
       }
     }
     return specOf(w, conv.weight(phase, tap, group, channel, d1), extents);
   }
 
-  Product channelsLast() const {
+  Product channelsLast(bool direct) const {
     Product product;
     Exprs all{conv.images};
     all.append(counts());
@@ -153,7 +162,12 @@ struct PhaseProduct {
       channel = zero;
     }
     product.a = input(pixel[0], q, tap, group * conv.inChannels + channel, {product.batch, product.m, product.k});
-    product.b = weights(group, tap, channel, {product.batch, product.n, product.k}, true);
+    // Neighbours along k are far apart in memory where channels run fastest and there are several taps.
+    Packing packing = phase.taps() <= 1      ? Packing::None
+                      : direct               ? Packing::Groups
+                      : conv.inChannels == 1 ? Packing::None
+                                             : Packing::Depth;
+    product.b = weights(group, tap, channel, {product.batch, product.n, product.k}, packing);
     product.result = conv.output(phase, pixel[0], q, group * conv.outChannels + d2);
     return product;
   }
@@ -169,7 +183,7 @@ struct PhaseProduct {
     // With more than one axis, the leading one of a tap's number needs its remainder: channels come before it.
     Exprs tap = tapsOf(d2 % taps);
     AffineExpr channel = taps == 1 ? d2 : d2.floorDiv(taps);
-    product.a = weights(group, tap, channel, {product.batch, product.m, product.k}, false);
+    product.a = weights(group, tap, channel, {product.batch, product.m, product.k}, Packing::None);
     product.b = input(image, gemm::delinearize(d1, counts()), tap, group * conv.inChannels + channel,
                       {product.batch, product.n, product.k});
     product.b.preferRow = true;
@@ -191,7 +205,7 @@ FailureOr<KernelCode> scheduleConv(KernelBuilder &builder) {
   bool direct = conv.groups > 1 && conv.inChannels <= kFewChannels && conv.outChannels <= kFewChannels;
   for (const gemm::ConvPhase &phase : conv.phases) {
     PhaseProduct maker{builder, conv, phase};
-    Product product = conv.channelsLast ? maker.channelsLast() : maker.channelsFirst();
+    Product product = conv.channelsLast ? maker.channelsLast(direct) : maker.channelsFirst();
     if (failed(direct ? launchDirect(builder, "conv_direct", product) : launchProduct(builder, "conv", product)))
       return failure();
   }
