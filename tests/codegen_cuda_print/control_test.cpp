@@ -1,7 +1,9 @@
 // Loops, branches, arrays and vectors: what the compiled text does.
 #include <cstring>
 
+#include "codegen/cuda/print/Print.h"
 #include "gtest/gtest.h"
+#include "mlir/Parser/Parser.h"
 #include "tests/codegen_cuda_print/compiled.h"
 
 namespace tcc {
@@ -191,6 +193,51 @@ TEST_F(Control, Vectors) {
   vector.store %acc, %out[%c12] : memref<?xf32>, vector<4xf32>)";
   EXPECT_EQ(run<float>(kernel("f32", body), {1, 2, 3, 4}, 16),
             (std::vector<float>{4, 6, 10.5f, 1, 33.5f, 0, 0, 0, 4, 1, 1, 4, 3, 6, 9, 12}));
+}
+
+// More elements than a vector in memory has: in registers only.
+TEST_F(Control, WideVectorsOfHalves) {
+  std::string body = R"(
+  %x = vector.load %in[%c0] : memref<?xf16>, vector<8xf16>
+  %w = arith.extf %x : vector<8xf16> to vector<8xf32>
+  %two = arith.constant dense<2.0> : vector<8xf32>
+  %third = vector.extract %w[2] : f32 from vector<8xf32>
+  %all = vector.splat %third : vector<8xf32>
+  %y = vector.fma %w, %two, %all : vector<8xf32>
+  %is = arith.cmpf ogt, %y, %all : vector<8xf32>
+  %z = arith.select %is, %y, %w : vector<8xi1>, vector<8xf32>
+  %r = arith.truncf %z : vector<8xf32> to vector<8xf16>
+  vector.store %r, %out[%c0] : memref<?xf16>, vector<8xf16>)";
+  // 1, -1, 2, 0, 4, 0.5, 8, inf
+  std::vector<uint16_t> input = {0x3c00, 0xbc00, 0x4000, 0, 0x4400, 0x3800, 0x4800, 0x7c00};
+  EXPECT_EQ(run<uint16_t>(kernel("f16", body), input, 8),
+            (std::vector<uint16_t>{0x4400, 0xbc00, 0x4600, 0, 0x4900, 0x4200, 0x4c80, 0x7c00}));
+}
+
+// Statements for a template that prints what is around them.
+TEST_F(Control, Body) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+func.func @f(%x: f32, %b: memref<?xf32>, %i: index) -> (f32, f32) attributes {tcc.index_bits = 32 : i64} {
+  %c1 = arith.constant 1 : index
+  %at = arith.addi %i, %c1 : index
+  %y = memref.load %b[%at] : memref<?xf32>
+  %s = arith.addf %x, %y : f32
+  %e = math.exp %s : f32
+  %t = arith.mulf %e, %e : f32
+  memref.store %t, %b[%i] : memref<?xf32>
+  return %t, %s : f32, f32
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  auto function = module->lookupSymbol<mlir::func::FuncOp>("f");
+  mlir::FailureOr<codegen::CudaBody> body = codegen::printCudaBody(function, {"acc[i]", "out", "column"}, 2, "_f");
+  ASSERT_TRUE(mlir::succeeded(body));
+  EXPECT_EQ(body->statements,
+            "    const float v0_f = acc[i] + out[column + 1];\n"
+            "    const float v1_f = expf(v0_f);\n"
+            "    const float v2_f = v1_f * v1_f;\n"
+            "    out[column] = v2_f;\n");
+  EXPECT_EQ(body->results, (std::vector<std::string>{"v2_f", "v0_f"}));
 }
 
 TEST_F(Control, DeviceFunctions) {
