@@ -52,10 +52,18 @@ struct MemoryInfo {
   int64_t free = 0, total = 0;  // bytes
 };
 
+struct MemoryRange {
+  const void* memory;
+  int64_t bytes;
+};
+
 struct LaunchShape {
   std::array<int64_t, 3> grid = {1, 1, 1};
   std::array<int32_t, 3> block = {1, 1, 1};
   int64_t shared_bytes = 0;  // dynamic
+  // What the kernel was given, for devices that check it (checks_accesses): values lie side by side in one allocation.
+  // Read before the launch returns. Empty: all that is allocated.
+  absl::Span<const MemoryRange> buffers = {};
 };
 
 // What is alive (so that tests see leaks), and what has been asked for so far.
@@ -85,6 +93,8 @@ class ComputeDevice {
 
   // How well code for `arch` ("sm_90a", "compute_90", "sim") suits this device: 0 not at all, the highest is the best.
   virtual int Suits(std::string_view arch) const = 0;
+  // Whether it looks at LaunchShape::buffers.
+  virtual bool checks_accesses() const { return false; }
 
   // At least 256-byte aligned; `bytes` may be 0. ResourceExhausted says what is free. A host address on the devices
   // that are none.

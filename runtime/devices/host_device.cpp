@@ -169,6 +169,7 @@ absl::Status HostDevice::DoLaunch(FunctionHandle* function, const LaunchShape& s
   if (mine.capture == nullptr) return Run(function, shape, params.data());
   Graph& graph = *mine.capture;
   graph.nodes.push_back({function, shape, graph.values.size(), params.size()});
+  graph.nodes.back().shape.buffers = {};
   for (const void* param : params) {
     int64_t value = 0;
     std::memcpy(&value, param, sizeof(value));

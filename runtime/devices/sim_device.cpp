@@ -30,6 +30,7 @@ class SimDevice : public HostDevice {
     options_.threads = options.threads;
   }
 
+  bool checks_accesses() const override { return true; }
   int Suits(std::string_view arch) const override { return arch == "sim" ? 1 : 0; }
 
   absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
@@ -52,9 +53,15 @@ class SimDevice : public HostDevice {
       if (extent > 0x7FFFFFFF)
         return absl::InvalidArgumentError(absl::StrCat(name(), ": a grid of ", extent, " blocks"));
     }
+    sim::LaunchOptions options = options_;
+    options.buffers.reserve(shape.buffers.size());
+    for (const MemoryRange& range : shape.buffers) {
+      const auto begin = reinterpret_cast<uintptr_t>(range.memory);
+      options.buffers.push_back({begin, begin + static_cast<uintptr_t>(range.bytes)});
+    }
     return sim::Launch(*reinterpret_cast<sim::Kernel*>(function), DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
                        DimOf(shape.block[0], shape.block[1], shape.block[2]), static_cast<size_t>(shape.shared_bytes),
-                       params, options_);
+                       params, options);
   }
   void Allocated(void* memory, int64_t bytes) override { sim::RegisterMemory(memory, static_cast<size_t>(bytes)); }
   void Freed(void* memory) override { sim::UnregisterMemory(memory); }

@@ -58,6 +58,8 @@ absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Ste
   }
   if (empty) return absl::OkStatus();
   shape.shared_bytes = f_.Eval(i.shared_bytes);
+  const bool checked = d.device->checks_accesses();
+  d.ranges.clear();
   int64_t* value = d.values.data();
   for (const ValueId buffer : i.buffers) {
     const auto index = static_cast<size_t>(buffer);
@@ -65,10 +67,15 @@ absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Ste
       TCC_RETURN_IF_ERROR(WithContext(i.name, MakeContiguous(buffer)));
     }
     *value++ = reinterpret_cast<int64_t>(f_.data[index]);
+    if (checked) d.ranges.push_back({f_.data[index], Bytes(f_.values[index])});
   }
   if (i.copies && d.values[0] == d.values[1]) return absl::OkStatus();
   for (const Operand& scalar : i.scalars) *value++ = f_.Eval(scalar);
-  if (step.error_word >= 0) *value++ = reinterpret_cast<int64_t>(d.error_words + step.error_word);
+  if (step.error_word >= 0) {
+    *value++ = reinterpret_cast<int64_t>(d.error_words + step.error_word);
+    if (checked) d.ranges.push_back({d.error_words + step.error_word, sizeof(int64_t)});
+  }
+  shape.buffers = d.ranges;
   const auto count = static_cast<size_t>(value - d.values.data());
   return LaunchOnDevice(step.device_function, shape, absl::MakeSpan(d.params.data(), count), i);
 }

@@ -60,6 +60,7 @@ struct DeviceState {
   // Of the launch being made: values, and their addresses.
   std::vector<int64_t> values;
   std::vector<void*> params;
+  std::vector<devices::MemoryRange> ranges;  // of the buffers, on a device that checks accesses
 };
 
 }  // namespace tcc

@@ -32,9 +32,11 @@ inline std::shared_ptr<ComputeDevice> Make(const std::string& kind, int64_t memo
 // Whether kernels do what they say.
 inline bool Computes(const ComputeDevice& device) { return device.kind() == Kind::kCudaSim; }
 
-// The images of kernels.cu: the same object for all of them.
-inline std::vector<KernelImageView> Images() {
-  static const auto* const object = new std::string(ReadFile(TCC_TEST_KERNELS));
+// The images of kernels.cu: the same object for all of them. `checked`: one that reports its accesses.
+inline std::vector<KernelImageView> Images(bool checked = false) {
+  static const auto* const plain = new std::string(ReadFile(TCC_TEST_KERNELS));
+  static const auto* const reporting = new std::string(ReadFile(TCC_TEST_CHECKED_KERNELS));
+  const std::string* const object = checked ? reporting : plain;
   std::vector<KernelImageView> images;
   for (const char* symbol : {"add", "scale", "gather", "overrun"}) {
     KernelImageView image;

@@ -144,6 +144,30 @@ TEST_P(DeviceErrorsTest, KernelsThatWriteOutside) {
   EXPECT_THAT(std::string(outputs.status().message()), HasSubstr("a kernel wrote outside its memory"));
 }
 
+// In checked code also where the neighbour is a value of the same slot.
+TEST_P(DeviceErrorsTest, CheckedKernelsThatWriteIntoANeighbour) {
+  if (device_->kind() != Kind::kCudaSim) GTEST_SKIP() << "only the simulator sees it";
+  const auto run = [&](bool checked, int64_t n) {
+    Plan plan;
+    plan.num_values = 2;
+    plan.outputs = {1};
+    plan.slot_bytes = {Operand::Imm(512)};
+    plan.functions = {"overrun"};
+    const Operand count = Operand::Imm(64);
+    plan.body.instructions = {plan::Allocate{0, DType::kF32, {count}, 0, 0, kNoValue, Space::kDevice},
+                              plan::Allocate{1, DType::kF32, {count}, 0, 256, kNoValue, Space::kDevice},
+                              LaunchOf(0, {0}, {Operand::Imm(n)}, "node 'o' (Pad)")};
+    PreparedPlan::Options options;
+    options.device = device_;
+    options.images = Images(checked);
+    ExecutionContext context(*PreparedPlan::Create(plan, nullptr, {}, nullptr, options));
+    return std::string(context.Run({}).status().message());
+  };
+  EXPECT_EQ(run(true, 63), "");
+  EXPECT_EQ(run(false, 64), "");
+  EXPECT_THAT(run(true, 64), HasSubstr("node 'o' (Pad): "));
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceErrorsTest, testing::Values("null", "cuda-sim", "fake-cuda"),
                          [](const auto& info) {
                            std::string name = info.param;

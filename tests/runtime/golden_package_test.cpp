@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/package.h"
+#include "runtime/plan_json.h"
 #include "tests/runtime/temp_folder.h"
 
 namespace tcc {
@@ -12,8 +13,11 @@ namespace {
 
 using testing::ElementsAre;
 
-// (Packages for the host are as they were in 1.0.)
-std::string CurrentFile() { return TCC_TEST_DATA "/golden-1.0.tcc"; }
+// What writes these formats now: packages for the host are as they were in 1.0.
+constexpr const char* kHostFile = "golden-1.0.tcc";
+constexpr const char* kDeviceFile = "golden-1.1.tcc";
+
+std::string PathOf(const char* file) { return std::string(TCC_TEST_DATA "/") + file; }
 
 // y = n times x stacked, x being the input or, where the condition is false, a constant; z = [n + 1, extent of x].
 PackageBuilder Golden() {
@@ -65,7 +69,40 @@ PackageBuilder Golden() {
   return builder;
 }
 
-TEST(GoldenPackage, DISABLED_Write) { ASSERT_TRUE(Golden().Write(CurrentFile()).ok()); }
+// The same, and y = kernel(x) on a device.
+PackageBuilder GoldenDevice() {
+  PackageBuilder builder = Golden();
+  Specialisation one;
+  one.target = {"cuda", "sm_90a", "cuda:sm_90a", {}};
+  one.signature.symbols = {{"n", 1, 64, 1}};
+  one.signature.inputs = {{"x", DType::kF16, {Extent::Of(0)}}};
+  one.signature.outputs = {{"y", DType::kF16, {Extent::Of(0)}}};
+  one.plan.num_values = 4;
+  one.plan.num_registers = 1;
+  one.plan.inputs = {0};
+  one.plan.outputs = {3};
+  one.plan.symbol_registers = {0};
+  one.plan.slot_bytes = {Operand::Imm(512)};
+  one.plan.functions = {"kernel"};
+  plan::DeviceLaunch launch;
+  launch.function = 0;
+  launch.buffers = {2, 1};
+  launch.scalars = {Operand::Reg(0)};
+  launch.grid = {Operand::Reg(0), Operand::Imm(2), Operand::Imm(1)};
+  launch.block = {128, 1, 1};
+  launch.shared_bytes = Operand::Imm(1024);
+  launch.reports_errors = true;
+  launch.name = "node 'k' (Gather)";
+  launch.copies = true;
+  one.plan.body.instructions = {plan::Transfer{1, 0, Space::kDevice},
+                                plan::Allocate{2, DType::kF16, {Operand::Reg(0)}, 0, 256, kNoValue, Space::kDevice},
+                                launch, plan::Transfer{3, 2, Space::kHost}};
+  one.images = {{"kernel", "// source", {{"sm_90a", "cubin"}, {"compute_90", "ptx"}, {"sim", "object"}}}};
+  builder.specialisations.push_back(one);
+  return builder;
+}
+
+TEST(GoldenPackage, DISABLED_Write) { ASSERT_TRUE(GoldenDevice().Write(PathOf(kDeviceFile)).ok()); }
 
 class GoldenPackageTest : public testing::TestWithParam<const char*> {};
 
@@ -92,13 +129,30 @@ TEST_P(GoldenPackageTest, RunsAsItDid) {
 #endif
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, GoldenPackageTest, testing::Values("golden-1.0.tcc"));
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenPackageTest, testing::Values(kHostFile, kDeviceFile));
+
+TEST(GoldenPackage, DevicesAreReadAsTheyWereWritten) {
+  const auto package = Package::Open(PathOf(kDeviceFile));
+  ASSERT_TRUE(package.ok()) << package.status();
+  const Specialisation written = GoldenDevice().specialisations[1];
+  EXPECT_EQ((*package)->target(1), written.target);
+  const auto plan = (*package)->ReadPlan(1);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(PlanToJson(*plan), PlanToJson(written.plan));
+  ASSERT_EQ((*package)->images(1).size(), 1u);
+  const KernelImageView& image = (*package)->images(1)[0];
+  EXPECT_EQ(image.symbol, "kernel");
+  EXPECT_EQ(image.source, "// source");
+  EXPECT_EQ(image.binaries, KernelImageView(written.images[0]).binaries);
+}
 
 // A change of what the writer makes is a change of the format: it needs a new minor or major.
 TEST(GoldenPackage, TheWriterStillWritesThisFormat) {
   const TempFolder folder;
-  ASSERT_TRUE(Golden().Write(folder / "now.tcc").ok());
-  EXPECT_TRUE(ReadFile(folder / "now.tcc") == ReadFile(CurrentFile()))
+  ASSERT_TRUE(Golden().Write(folder / "host.tcc").ok());
+  ASSERT_TRUE(GoldenDevice().Write(folder / "device.tcc").ok());
+  EXPECT_TRUE(ReadFile(folder / "host.tcc") == ReadFile(PathOf(kHostFile)) &&
+              ReadFile(folder / "device.tcc") == ReadFile(PathOf(kDeviceFile)))
       << "the format has changed: raise kPackageMinor (older readers do not mind) or kPackageMajor, and add a golden "
          "file";
 }
