@@ -13,6 +13,7 @@ namespace {
 
 struct LoadedModule {
   std::shared_ptr<const CodeObject> code;
+  std::shared_ptr<const std::string> bytes;  // for the line numbers in messages: loaded code has no file
   std::mutex mutex;
   std::list<sim::Kernel> kernels;  // guarded by mutex
 };
@@ -35,7 +36,7 @@ class SimDevice : public HostDevice {
 
   absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
     auto& module = *reinterpret_cast<LoadedModule*>(handle);
-    TCC_ASSIGN_OR_RETURN(sim::Kernel kernel, sim::FindKernel(module.code->handle(), symbol));
+    TCC_ASSIGN_OR_RETURN(sim::Kernel kernel, sim::FindKernel(module.code->handle(), symbol, module.bytes));
     const std::lock_guard lock(module.mutex);
     return reinterpret_cast<FunctionHandle*>(&module.kernels.emplace_back(std::move(kernel)));
   }
@@ -44,6 +45,7 @@ class SimDevice : public HostDevice {
   absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
     auto module = std::make_unique<LoadedModule>();
     TCC_ASSIGN_OR_RETURN(module->code, CodeObject::Load(bytes, name));
+    module->bytes = std::make_shared<const std::string>(bytes);
     return reinterpret_cast<ModuleHandle*>(module.release());
   }
   void DoUnloadModule(ModuleHandle* module) override { delete reinterpret_cast<LoadedModule*>(module); }
