@@ -27,14 +27,15 @@ class DeviceErrorsTest : public testing::TestWithParam<const char*> {
   std::shared_ptr<ComputeDevice> device_;
 };
 
-// Each operation of a first call, and of a later one, fails in turn.
+// Each operation of a first call, and of a later one, fails in turn, interpreted and recorded.
 TEST_P(DeviceErrorsTest, EveryFaultIsOneOfTheCall) {
   const auto plan = *PrepareOn(device_, AddScale());
-  for (const bool warm : {false, true}) {
+  for (const int mode : {0, 1, 2, 3}) {
+    const bool warm = mode % 2 == 1;
     for (const Fault fault : {Fault::kAllocate, Fault::kCopy, Fault::kLaunch, Fault::kSynchronize, Fault::kStream}) {
       int failed = 0;
       for (int64_t skip = 0; skip < 10; ++skip) {
-        ExecutionContext context(plan);
+        ExecutionContext context(plan, nullptr, mode / 2);
         if (warm) ExpectWorks(context);
         device_->Inject(fault, skip);
         const std::string error = ErrorOf(context);
@@ -46,7 +47,7 @@ TEST_P(DeviceErrorsTest, EveryFaultIsOneOfTheCall) {
         ExpectWorks(context);
       }
       EXPECT_EQ(failed > 0, !warm || (fault != Fault::kAllocate && fault != Fault::kStream))
-          << static_cast<int>(fault) << " " << warm;
+          << static_cast<int>(fault) << " " << mode;
     }
   }
 }
