@@ -67,10 +67,19 @@ struct KernelCode {
 /// A kernel's constant inputs: null for inputs that are not constants.
 using ConstantInputs = llvm::ArrayRef<mlir::ElementsAttr>;
 
+/// What a kernel of a device takes of it, as the compiler says. Bytes.
+struct ImageResources {
+  std::string symbol, arch;
+  int registers = 0;       ///< of a thread
+  int64_t spillBytes = 0;  ///< of a thread, stored and loaded
+  int64_t sharedBytes = 0; ///< static, of a block
+};
+
 /// What a target compiled all its functions to.
 struct CodeBundle {
-  std::string object;                   ///< the shared object of host code; empty: none
-  std::vector<tcc::KernelImage> images; ///< one for each function of a device
+  std::string object;                         ///< the shared object of host code; empty: none
+  std::vector<tcc::KernelImage> images;       ///< one for each function of a device
+  std::vector<ImageResources> resources = {}; ///< of images for GPUs
 };
 
 class Target {

@@ -18,6 +18,7 @@
 #include "compiler/compile_logs.h"
 #include "compiler/diagnostics.h"
 #include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Resources.h"
 #include "compiler/pipeline/Target.h"
 #include "compiler/reproducer.h"
 #include "compiler/signature_of.h"
@@ -343,6 +344,7 @@ class Compilation {
         reply_.kernels.back().device_launches.push_back({launch.symbol, launch.grid, launch.block, launch.shared});
       }
     }
+    reply_.resources = compiler::resourcesOf(result_);
     if (Emits("plan")) reply_.emitted["plan"] = PlanToJson(result_.plan);
     for (auto& [name, text] : code_texts_) {
       if (Emits(name.c_str())) reply_.emitted[name] = text;

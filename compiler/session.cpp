@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/package_runner.h"
+#include "compiler/this_machine.h"
 #include "compiler/version.h"
 #include "frontend/onnx/program/Interface.h"
 #include "frontend/onnx/program/Program.h"
@@ -161,6 +162,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
     session->package_ = std::move(package);
     return session;
   }
+  TCC_RETURN_IF_ERROR(ResolveTarget(&config.options));
   // (Noted before anything is read of them.)
   ModelFiles files(absolute, config.constants, config.options.external_data_roots);
   TCC_ASSIGN_OR_RETURN(const onnx::Interface interface, [&]() -> absl::StatusOr<onnx::Interface> {
@@ -232,12 +234,14 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const 
   std::vector<int64_t> symbols;
   absl::StatusOr<std::shared_ptr<Variant>> variant = Find(inputs, &symbols);
   if (variant.ok()) return variant;  // another thread was faster
+  if (package_ == nullptr) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options.target));
   CompileEvent event;
   return Obtain(TypesOf(inputs), inputs, std::string(variant.status().message()), &event);
 }
 
 absl::StatusOr<CompileEvent> Session::Prepare(const CallTypes& types, absl::Span<const Tensor> inputs) {
   TCC_RETURN_IF_ERROR(CheckMemory(inputs, {}));
+  if (!config_.verify_inputs.empty()) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options.target));
   std::lock_guard lock(compile_mutex_);
   CallTypes call = types;
   TCC_RETURN_IF_ERROR(policy_.CheckCall(&call));
@@ -407,7 +411,7 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
     const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
                          config_.options.mode == Mode::kMaxAutotune;
     variant->runner = std::make_unique<PlanRunner>(*std::move(plan), records);
-  } else if (package->target(index).kind == "cuda" && !CheckTarget(package->target(index)).ok()) {
+  } else if (package->target(index).kind == "cuda" && absl::IsFailedPrecondition(plan.status())) {
     // Made for a GPU of another machine: that is no error before it is to be run.
     variant->not_here = plan.status();
   } else {
@@ -449,6 +453,10 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
 }
 
 std::string Session::TargetKey() const {
+  const absl::StatusOr<TargetSpec> target = ParseTarget(config_.options.target);
+  if (target.ok() && target->kind != TargetSpec::Kind::kCpu) {
+    return absl::StrCat(config_.options.target, "\n", ToolchainIdentity(target->kind));
+  }
   if (config_.options.target != "cpu") return config_.options.target;
   return absl::StrCat("cpu ", std::string(HostArch()), " ", absl::StrJoin(HostCpuFeatures(), ","));
 }

@@ -13,6 +13,7 @@
 #include "ir/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/code_object.h"
+#include "runtime/devices/registry.h"
 #include "runtime/executor.h"
 #include "runtime/npy.h"
 #include "runtime/status.h"
@@ -68,9 +69,15 @@ absl::StatusOr<std::vector<Tensor>> RunPlan(mlir::func::FuncOp function, const c
   if (!built.codeObject.empty()) {
     TCC_ASSIGN_OR_RETURN(code, CodeObject::Load(built.codeObject, "verify"));
   }
+  PreparedPlan::Options options;
+  for (const KernelImage& image : built.images) options.images.emplace_back(image);
+  if (!built.images.empty()) {
+    const bool simulated = built.images[0].binaries.count("sim") > 0;
+    TCC_ASSIGN_OR_RETURN(options.device, devices::DefaultDevice(simulated ? "cuda-sim" : "cuda"));
+  }
   const std::string_view bytes(constants.data_as<char>(), static_cast<size_t>(built.constantBytes));
   TCC_ASSIGN_OR_RETURN(const std::shared_ptr<const PreparedPlan> plan,
-                       PreparedPlan::Create(built.plan, code, bytes, constants.storage()));
+                       PreparedPlan::Create(built.plan, code, bytes, constants.storage(), options));
   ExecutionContext context(plan);
   return context.Run(arguments, SymbolValues(function, arguments, built.plan.symbol_registers.size()));
 }

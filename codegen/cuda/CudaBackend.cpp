@@ -148,23 +148,33 @@ llvm::Expected<CodeBundle> CudaBackend::finish() {
   queue.clear();
   known.clear();
   stats.kernels = kernels.size();
-  std::vector<KernelBinary> binaries;
+  std::vector<KernelBinary> binaries; // of all kernels for one architecture after another
   if (!options.sourcesOnly && !kernels.empty()) {
     auto start = std::chrono::steady_clock::now();
-    auto compiled = KernelCompiler(options.compile).compile(kernels, description.arch);
-    if (!compiled)
-      return compiled.takeError();
-    binaries = std::move(*compiled);
+    KernelCompiler compiler(options.compile);
+    std::vector<std::string> archs = options.archs;
+    if (archs.empty())
+      archs.push_back(description.arch);
+    for (const std::string &arch : archs) {
+      auto compiled = compiler.compile(kernels, arch);
+      if (!compiled)
+        return compiled.takeError();
+      binaries.insert(binaries.end(), std::make_move_iterator(compiled->begin()),
+                      std::make_move_iterator(compiled->end()));
+    }
     stats.compileSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   for (size_t i = 0; i < kernels.size(); ++i) {
     tcc::KernelImage &image = bundle.images.emplace_back();
     image.symbol = std::move(kernels[i].symbol);
     image.source = std::move(kernels[i].text);
-    if (i >= binaries.size())
-      continue;
-    image.binaries[binaries[i].arch] = std::move(binaries[i].bytes);
-    stats.cachedKernels += binaries[i].cached;
+    for (size_t at = i; at < binaries.size(); at += kernels.size()) {
+      image.binaries[binaries[at].arch] = std::move(binaries[at].bytes);
+      stats.cachedKernels += binaries[at].cached;
+      if (const std::optional<KernelResources> &used = binaries[at].resources)
+        bundle.resources.push_back({image.symbol, binaries[at].arch, used->registers,
+                                    used->spillStores + used->spillLoads, used->sharedBytes});
+    }
   }
   return bundle;
 }

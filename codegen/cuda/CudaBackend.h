@@ -39,6 +39,8 @@ struct CudaBackendOptions {
   std::function<void(CudaText, llvm::StringRef name, llvm::StringRef text)> emit;
   bool emitScheduled = false, emitSource = false;
   CompileOptions compile;
+  /// Each kernel is compiled for these. Empty: for the device's.
+  std::vector<std::string> archs;
   /// Give back sources only: no compiler is asked.
   bool sourcesOnly = false;
 };

@@ -288,6 +288,7 @@ FailureOr<PlanResult> PlanBuilder::build() {
       return function.emitError("code generation failed: ") << llvm::toString(code.takeError());
     result.codeObject = std::move(code->object);
     result.images = std::move(code->images);
+    result.resources = std::move(code->resources);
   }
   return std::move(result);
 }

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codegen/Target.h"
 #include "codegen/plan/Memory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/kernel_image.h"
@@ -26,9 +28,11 @@ struct PlanOptions {
 /// One launch on a device, for people. Extents are expressions over symbols.
 struct LaunchRecord {
   std::string symbol;
-  std::string grid;   ///< "12", "s0 ceildiv 128 x 4"
-  std::string block;  ///< "256", "32 x 8"
-  std::string shared; ///< bytes of dynamic shared memory; empty: none
+  std::string grid;                        ///< "12", "s0 ceildiv 128 x 4"
+  std::string block;                       ///< "256", "32 x 8"
+  std::string shared;                      ///< bytes of dynamic shared memory; empty: none
+  int threads = 1;                         ///< of a block
+  std::optional<int64_t> sharedBytes = {}; ///< of dynamic shared memory, where it is a number
 };
 
 /// One executed kernel or library call, for `tcc explain` and profiles. In the order of the plan.
@@ -50,9 +54,10 @@ struct PlanResult {
   /// One for each of plan.constants, in order. They may point into attributes of the MLIR context and into the model's
   /// file: valid as long as those are.
   std::vector<tcc::Tensor> constants;
-  int64_t constantBytes = 0;            ///< size of the constants entry of a package
-  std::string codeObject;               ///< empty where no host code was generated
-  std::vector<tcc::KernelImage> images; ///< kernels of a device, by symbol (see plan.functions)
+  int64_t constantBytes = 0;             ///< size of the constants entry of a package
+  std::string codeObject;                ///< empty where no host code was generated
+  std::vector<tcc::KernelImage> images;  ///< kernels of a device, by symbol (see plan.functions)
+  std::vector<ImageResources> resources; ///< of those for GPUs
   std::vector<ExplainRecord> explain;
   /// What the builder knew about each value, for the checks of tests.
   std::vector<ValueInfo> values;

@@ -60,6 +60,8 @@ LaunchRecord describe(const LaunchSpec &spec) {
   record.block = extentsText(device.block, [](int extent) { return std::to_string(extent); });
   if (device.sharedBytes && ir::getConstant(device.sharedBytes) != 0)
     record.shared = text(device.sharedBytes);
+  record.threads = device.block[0] * device.block[1] * device.block[2];
+  record.sharedBytes = device.sharedBytes ? ir::getConstant(device.sharedBytes) : 0;
   return record;
 }
 

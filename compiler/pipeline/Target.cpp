@@ -2,8 +2,12 @@
 #include "compiler/pipeline/Target.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/gemm/Schedule.h"
+#include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/gemm/Schedule.h"
+#include "runtime/cache.h"
 #include "runtime/cpu_features.h"
 #include "runtime/status.h"
 
@@ -43,14 +47,56 @@ absl::StatusOr<TargetInstance> makeCpu(const Options &options, const TargetSpec 
   return instance;
 }
 
+absl::StatusOr<TargetInstance> makeCuda(const Options &options, const TargetSpec &spec, const TargetHooks &hooks,
+                                        mlir::MLIRContext *context) {
+  bool sim = spec.kind == TargetSpec::Kind::kCudaSim;
+  if (!sim && spec.archs.empty())
+    return absl::InvalidArgumentError("target 'cuda': say for which GPU, as in cuda:sm_90a");
+  codegen::CudaTargetOptions target;
+  // Schedules fit the least of them; each kernel is compiled for all.
+  for (const std::string &arch : sim ? std::vector<std::string>{"sim"} : spec.archs) {
+    llvm::Expected<codegen::CudaDescription> device = codegen::describeCuda(arch);
+    if (!device)
+      return absl::InvalidArgumentError(
+          absl::StrCat("target '", options.target, "': ", llvm::toString(device.takeError())));
+    if (target.device.arch.empty() || device->computeCapability < target.device.computeCapability)
+      target.device = *device;
+    target.backend.archs.push_back(arch);
+  }
+  codegen::CudaBackend::loadDialects(context);
+  target.backend.emitScheduled = wants(hooks, "scheduled");
+  target.backend.emitSource = wants(hooks, "cuda");
+  if (hooks.emit) {
+    target.backend.emit = [emit = hooks.emit](codegen::CudaText kind, llvm::StringRef name, llvm::StringRef text) {
+      emit(kind == codegen::CudaText::Scheduled ? "scheduled" : "cuda", name, text);
+    };
+  }
+  if (hooks.progress)
+    target.backend.compile.progress = [progress = hooks.progress](size_t done, size_t total) {
+      progress(static_cast<int>(done), static_cast<int>(total));
+    };
+  if (!hooks.kernelCache.empty()) {
+    ArtifactCache::Options cache;
+    cache.folder = hooks.kernelCache;
+    target.backend.compile.cache = ArtifactCache::Open(cache);
+  }
+  target.strict = options.numerics == Numerics::kStrict;
+  target.templates.push_back(codegen::cuda::templateSchedule());
+  TargetInstance instance;
+  instance.code.kind = sim ? "cuda-sim" : "cuda";
+  instance.code.arch = absl::StrJoin(target.backend.archs, ",");
+  instance.code.name = options.target;
+  instance.target = std::make_unique<codegen::CudaTarget>(context, std::move(target));
+  return instance;
+}
+
 } // namespace
 
 absl::StatusOr<TargetInstance> MakeTarget(const Options &options, const TargetHooks &hooks,
                                           mlir::MLIRContext *context) {
   TCC_ASSIGN_OR_RETURN(const TargetSpec spec, ParseTarget(options.target));
-  if (spec.kind != TargetSpec::Kind::kCpu)
-    return absl::UnimplementedError(absl::StrCat("target '", options.target, "' generates no code yet"));
-  return makeCpu(options, spec, hooks, context);
+  return spec.kind == TargetSpec::Kind::kCpu ? makeCpu(options, spec, hooks, context)
+                                             : makeCuda(options, spec, hooks, context);
 }
 
 } // namespace tcc::compiler
