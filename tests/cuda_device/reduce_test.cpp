@@ -74,6 +74,14 @@ TEST_P(Reduce, WarpsThatAreNoPowerOfTwo) {
   for (int i = 0; i < 96; ++i) ASSERT_EQ(out[i], 96 * 95 / 2);
 }
 
+TEST_P(Reduce, OneAfterTheOther) {
+  Buffer<int> x(128, 3), out(128);
+  ASSERT_EQ(kernels_.Run("repeated", {1}, {128}, x.get(), out.get(), 4), absl::OkStatus());
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) sum = 128 * (3 + sum % 7);
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(out[i], sum);
+}
+
 TEST_P(Reduce, ArgMaxAndArgMin) {
   Buffer<float> x(128, 0.5f);
   Buffer<long long> out(2);

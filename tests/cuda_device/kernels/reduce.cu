@@ -25,6 +25,13 @@ extern "C" __global__ void __launch_bounds__(96) reduce_96(const int* x, int* ou
   out[threadIdx.x] = tcc::block_reduce_sum<int, 96>(x[threadIdx.x]);
 }
 
+// One after the other, with nothing in between.
+extern "C" __global__ void __launch_bounds__(128) repeated(const int* x, int* out, int times) {
+  int sum = 0;
+  for (int i = 0; i < times; ++i) sum = tcc::block_reduce_sum<int, 128>(x[threadIdx.x] + sum % 7);
+  out[threadIdx.x] = sum;
+}
+
 extern "C" __global__ void __launch_bounds__(128) arg_reductions(const float* x, long long* out) {
   const tcc::ValueIndex<float> v = {x[threadIdx.x], static_cast<long long>(threadIdx.x)};
   const auto greatest = tcc::block_reduce<128>(v, tcc::ArgMax<float>());
