@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "codegen/cuda/compile/CudaFiles.h"
 #include "codegen/fusion/Passes.h"
 #include "ir/ElementTypes.h"
 #include "ir/Extents.h"
@@ -79,6 +80,32 @@ Tensor RandomTensor(DType dtype, const std::vector<int64_t>& dims, unsigned seed
   return result;
 }
 
+// Where NVRTC is, it takes the same texts without a warning, and nothing spills.
+static void CheckNvrtc(const CodeBundle& bundle) {
+  CompileOptions options;
+  for (const char* place : {"", TCC_TEST_PYTHON_PREFIX}) {
+    auto found = findNvrtc(place);
+    if (found)
+      options.nvrtc = *found;
+    else
+      llvm::consumeError(found.takeError());
+    if (!options.nvrtc.empty()) break;
+  }
+  if (options.nvrtc.empty()) return;
+  std::vector<KernelSource> sources;
+  for (const KernelImage& image : bundle.images) sources.push_back({image.symbol, image.source, {}});
+  auto binaries = KernelCompiler(options).compile(sources, "sm_80");
+  if (!binaries) {
+    ADD_FAILURE() << llvm::toString(binaries.takeError());
+    return;
+  }
+  for (const KernelBinary& binary : *binaries) {
+    ASSERT_TRUE(binary.resources);
+    EXPECT_EQ(binary.resources->spillStores, 0) << binary.symbol;
+    EXPECT_EQ(binary.resources->stack, 0) << binary.symbol;
+  }
+}
+
 // Kernels by symbol, loaded when they are first called.
 struct SimRunner::Kernels {
   std::map<std::string, const KernelImage*> images;
@@ -140,6 +167,7 @@ void SimRunner::Check() {
     ADD_FAILURE() << llvm::toString(bundle.takeError());
     return;
   }
+  CheckNvrtc(*bundle);
   Kernels kernels;
   for (const KernelImage& image : bundle->images) kernels.images[image.symbol] = &image;
   for (Program& program : programs_)

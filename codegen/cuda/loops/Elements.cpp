@@ -79,8 +79,10 @@ void LoopFunction::storeVector(Value vector, Value memref, Value offset) {
 Values LoopFunction::forElements(const LoopNest &nest, BodyEmitter &body, const Chunk &chunk, ValueRange init,
                                  ElementBody use) {
   llvm::SmallVector<std::pair<ir::LoadOp, Value>> vectors;
+  auto keeps = [&](ir::LoadOp load) { return kept.lookup(load); };
   for (ir::LoadOp load : nest.loads())
-    if (chunk.width > 1 && isVectorLoad(nest, load, chunk.lane, chunk.width)) {
+    if (chunk.width > 1 && !(keeps(load).array && !keeps(load).isFirst) &&
+        isVectorLoad(nest, load, chunk.lane, chunk.width)) {
       Value offset = body.loadOffset(load, Point{chunk.dims});
       vectors.push_back({load, loadVector(memrefOf(load.getTensor()), offset, chunk.width)});
     }
@@ -91,13 +93,26 @@ Values LoopFunction::forElements(const LoopNest &nest, BodyEmitter &body, const 
         if (chunk.width > 1)
           point.dims[chunk.lane] = add(point.dims[chunk.lane], e);
         body.clearLoaded();
+        auto set = [&](ir::LoadOp load, Value element) {
+          body.setLoaded(load, fromStorage(b, loc, element, elementOf(load.getTensor())));
+        };
+        llvm::SmallDenseMap<Operation *, Value> elements;
         for (auto &[load, vector] : vectors)
-          body.setLoaded(load, fromStorage(b, loc, b.create<vector::ExtractElementOp>(loc, vector, e),
-                                           elementOf(load.getTensor())));
-        for (ir::LoadOp load : nest.loads())
-          if (Value mine = locals.lookup(load.getTensor()))
-            body.setLoaded(load, fromStorage(b, loc, b.create<memref::LoadOp>(loc, mine, add(chunk.slot, e)),
-                                             elementOf(load.getTensor())));
+          elements[load] = b.create<vector::ExtractElementOp>(loc, vector, e);
+        for (ir::LoadOp load : nest.loads()) {
+          Value element = elements.lookup(load);
+          if (Value mine = locals.lookup(load.getTensor())) {
+            element = b.create<memref::LoadOp>(loc, mine, add(chunk.slot, e));
+          } else if (Kept keep = keeps(load); keep.array && !keep.isFirst) {
+            element = b.create<memref::LoadOp>(loc, keep.array, add(chunk.slot, e));
+          } else if (keep.array) {
+            if (!element)
+              element = b.create<memref::LoadOp>(loc, memrefOf(load.getTensor()), body.loadOffset(load, point));
+            b.create<memref::StoreOp>(loc, element, keep.array, add(chunk.slot, e));
+          }
+          if (element)
+            set(load, element);
+        }
         Values results = body.evaluate(point);
         return use(e, point, results, carried);
       },

@@ -205,6 +205,7 @@ void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<
   registerValues.clear();
   memory.clear();
   locals.clear();
+  kept.clear();
   context.place = [this](Value tensor) -> TensorPlace {
     if (Value value = registerValues.lookup(tensor))
       return {{}, value};

@@ -103,6 +103,7 @@ private:
   //===- Several nests over the same rows (Rows.cpp) -----------------------===//
   struct RowPlan;
   RowPlan planRows();
+  void planKept(RowPlan &plan, int64_t length);
   mlir::LogicalResult emitRows(KernelCode &code);
   void emitRowNest(const LoopNest &nest, const RowPlan &plan, mlir::ValueRange row);
 
@@ -121,6 +122,12 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> registerValues;
   llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< tensors in shared memory, or parts of temporaries
   llvm::DenseMap<mlir::Value, mlir::Value> locals; ///< tensors of which each thread keeps its own elements
+  /// Loads of what several nests of a row read: the first one keeps it in a local array, the others find it there.
+  struct Kept {
+    mlir::Value array;
+    bool isFirst;
+  };
+  llvm::DenseMap<mlir::Operation *, Kept> kept;
   BodyContext context;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kWarp = 32, kThreads = 256, kMostThreads = 1024;
 // Elements that a thread should add up before others share the work.
-constexpr int64_t kThreadElements = 4, kChunkElements = 16;
+constexpr int64_t kThreadElements = 4, kChunkElements = 8;
 constexpr int64_t kMostChunks = 256;
 
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }

@@ -23,6 +23,8 @@ constexpr int64_t kWarp = 32, kThreads = 256, kMostThreads = 1024;
 constexpr int64_t kWarpRow = 1024;
 /// Elements of a tensor that a thread keeps in registers.
 constexpr int64_t kMostLocal = 32;
+/// Of inputs that a thread keeps.
+constexpr int64_t kMostKeptBytes = 160;
 constexpr int64_t kSharedBytes = 40 << 10; // the rest is for reductions
 
 Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getType()).getElementType(); }
@@ -36,6 +38,8 @@ struct LoopFunction::RowPlan {
   llvm::MapVector<Value, int64_t> locals; ///< tensor -> elements of a thread
   llvm::MapVector<Value, int64_t> shared; ///< tensor -> elements
   llvm::SmallVector<Value> temporaries;
+  /// Inputs that several nests read at their own elements: the loads of each, in order, and a thread's elements.
+  llvm::SmallVector<std::pair<llvm::SmallVector<ir::LoadOp>, int64_t>> kept;
   llvm::DenseSet<Value> registers;       ///< tensors of one element in a row
   llvm::SmallVector<bool> barrierBefore; ///< by nest
   Value thread = {};                     ///< number in the row
@@ -154,6 +158,8 @@ LoopFunction::RowPlan LoopFunction::planRows() {
   }
   plan.block = isWarp ? kThreads : plan.group;
 
+  if (isAlike && common)
+    planKept(plan, *common);
   int64_t sharedBytes = 0;
   for (auto &[tensor, offset] : scratch) {
     if (plan.registers.count(tensor))
@@ -172,6 +178,40 @@ LoopFunction::RowPlan LoopFunction::planRows() {
     }
   }
   return plan;
+}
+
+void LoopFunction::planKept(RowPlan &plan, int64_t length) {
+  int64_t mine = llvm::divideCeil(length, plan.group * plan.width) * plan.width;
+  if (mine > kMostLocal)
+    return;
+  llvm::MapVector<std::pair<Value, AffineExpr>, llvm::SmallVector<ir::LoadOp>> places;
+  llvm::DenseMap<std::pair<Value, AffineExpr>, llvm::DenseSet<Operation *>> readers;
+  for (LoopNest &nest : nests) {
+    RowSpace space = spaceOf(nest, group.prefix);
+    if (isOne(extentsOf(nest, space)))
+      continue;
+    for (ir::LoadOp load : nest.loads()) {
+      AffineExpr offset = nest.offset.lookup(load);
+      bool isPlain = !nest.conditions.count(load) && llvm::isa<BlockArgument>(load.getTensor()) &&
+                     offset.isFunctionOfDim(space.first) &&
+                     llvm::none_of(llvm::seq<unsigned>(0, nest.opaque.size()),
+                                   [&](unsigned i) { return offset.isFunctionOfDim(kFirstOpaqueDim + i); });
+      if (!isPlain)
+        continue;
+      auto key = std::make_pair(load.getTensor(), inRow(nest, space, group.prefix, offset));
+      places[key].push_back(load);
+      readers[key].insert(nest.op);
+    }
+  }
+  int64_t bytes = 0;
+  for (auto &[key, loads] : places) {
+    if (readers[key].size() < 2)
+      continue;
+    bytes += mine * (storageType(elementOf(key.first)).getIntOrFloatBitWidth() / 8);
+    if (bytes > kMostKeptBytes)
+      break;
+    plan.kept.push_back({loads, mine});
+  }
 }
 
 void LoopFunction::emitRowNest(const LoopNest &nest, const RowPlan &plan, ValueRange row) {
@@ -299,6 +339,13 @@ LogicalResult LoopFunction::emitRows(KernelCode &code) {
     named(row, "row");
   for (auto &[tensor, count] : plan.locals)
     locals[tensor] = named(local(storageType(elementOf(tensor)), count), "mine");
+  for (auto &[loads, count] : plan.kept) {
+    Value array = named(local(storageType(elementOf(ir::LoadOp(loads[0]).getTensor())), count), "row_of_input");
+    // All loads of the nest that comes first read memory (and keep the same).
+    Operation *first = ir::LoadOp(loads[0])->getParentOp();
+    for (ir::LoadOp load : loads)
+      kept[load] = {array, load->getParentOp() == first};
+  }
   for (auto &[tensor, count] : plan.shared)
     memory[tensor] = named(shared(storageType(elementOf(tensor)), {count}), "row_values");
   auto work = [&] {
