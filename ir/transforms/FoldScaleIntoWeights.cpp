@@ -77,9 +77,8 @@ struct FoldScale : mlir::OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     // Half weights would be rounded once more; the factor is applied to the accumulators instead.
-    if (op.getType().getElementType().getIntOrFloatBitWidth() < 32)
-      return mlir::failure();
-    if (!llvm::isa<mlir::FloatType>(op.getType().getElementType()))
+    auto element = llvm::dyn_cast<mlir::FloatType>(op.getType().getElementType());
+    if (!element || element.getWidth() < 32)
       return mlir::failure();
     for (int side : {0, 1}) {
       auto factor = getChannelConstant(op->getOperand(1 - side));

@@ -69,6 +69,15 @@ TEST(ConvTranspose, SameUpperWithOutputPadding) {
       Dims({1, 1, 6, 6}));
 }
 
+TEST(NN, StringsWhereNumbersAreTakenAreErrors) {
+  for (const char* body : {"y = MaxPool <kernel_shape = [2]> (x)", "y = BitCast <to = 2> (x)", "y = ReduceL2 (x)",
+                           "y = LayerNormalization (x, x)", "y = Pow (x, x)", "y = DequantizeLinear (x, x)",
+                           "y = BatchNormalization (x, c, c, c, c)"})
+    expectError(node(26, "string[1, 1, 5] x, string[1] c", body), {}, "");
+  expectError(node(22, "string[1, 1, 5] x", "y = MaxPool <kernel_shape = [2]> (x)"), {},
+              "does not take elements of this type");
+}
+
 // Added to the scores like one of floats; the keys it does not reach are excluded.
 TEST(Attention, MaskOfIntegers) {
   const Tensor q = floats({1, 1, 1, 1}, {1}), k = floats({1, 1, 3, 1}, {0, 0, 9}), v = floats({1, 1, 3, 1}, {1, 2, 50});

@@ -66,6 +66,11 @@ public:
   static bool isFloat(mlir::Value v) { return llvm::isa<mlir::FloatType>(elementType(v)); }
   static bool isUnsigned(mlir::Value v) { return elementType(v).isUnsignedInteger(); }
   static bool isBool(mlir::Value v) { return elementType(v).isInteger(1); }
+  /// Of an element; a failure for strings and complex numbers.
+  unsigned bitWidth(mlir::Type elementType) const {
+    check(elementType.isIntOrFloat(), "does not take elements of this type");
+    return elementType.getIntOrFloatBitWidth();
+  }
   static int64_t rank(mlir::Value v) { return type(v).getRank(); }
   static Exprs extents(mlir::Value v) { return ir::getExtents(v.getType()); }
   /// The axis is the conversion's: an operand that does not have it is a fault of the model.

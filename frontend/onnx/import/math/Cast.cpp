@@ -24,10 +24,10 @@ static Value convert(NodeBuilder &b, Value x, Type to, bool clampInfinities) {
   std::string mode = b.stringAttr("round_mode", "up");
   b.check(mode == "up", "attribute 'round_mode' other than \"up\" is not supported");
   std::optional<double> largest = largestFloat8(to);
-  if (saturate && clampInfinities && largest && b.isFloat(x) && b.elementType(x).getIntOrFloatBitWidth() > 8)
+  if (saturate && clampInfinities && largest && b.isFloat(x) && b.bitWidth(b.elementType(x)) > 8)
     x = b.min(b.max(x, -*largest), *largest);
   // Floats to the sub-byte integers keep the low bits, unlike to wider ones.
-  if (b.isFloat(x) && isa<IntegerType>(to) && to.getIntOrFloatBitWidth() < 8 && !to.isInteger(1))
+  if (b.isFloat(x) && isa<IntegerType>(to) && b.bitWidth(to) < 8 && !to.isInteger(1))
     x = b.cast(x, b.builder.getI32Type());
   return b.cast(x, to, saturate);
 }
@@ -52,7 +52,7 @@ void convertBitCast(NodeBuilder &b) {
   Type to = b.dtypeAttr("to", {});
   Type u8 = IntegerType::get(b.context(), 8, IntegerType::Unsigned);
   // Bools are bytes of 0 and 1 here, so that their bits as bytes are their numbers.
-  if (b.isBool(x) && to.getIntOrFloatBitWidth() == 8)
+  if (b.isBool(x) && b.bitWidth(to) == 8)
     x = b.cast(x, u8);
   b.result(to == b.elementType(x) ? x : b.emit<ir::BitcastOp>(x, {}, ir::withElementType(b.type(x), to)));
 }

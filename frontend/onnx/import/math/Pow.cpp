@@ -17,7 +17,7 @@ void convertPow(NodeBuilder &b) {
     return;
   }
   // Integer base, float exponent: computed in the wider float, then truncated.
-  Type wide = type.getIntOrFloatBitWidth() > 32 ? b.builder.getF64Type() : b.elementType(exponent);
+  Type wide = b.bitWidth(type) > 32 ? b.builder.getF64Type() : b.elementType(exponent);
   b.result(b.cast(b.pow(b.cast(base, wide), b.cast(exponent, wide)), type));
 }
 

@@ -23,7 +23,7 @@ void convertBatchNormalization(NodeBuilder &b) {
     for (size_t i = 1; i < b.numOutputs(); ++i)
       b.check(!b.wants(i), "training outputs are not supported before op set 14");
     // A scale and a shift made of half floats would be rounded at each step.
-    auto wide = [&](Value v) { return b.elementType(v).getIntOrFloatBitWidth() < 32 ? b.cast(v, b.f32Type()) : v; };
+    auto wide = [&](Value v) { return b.bitWidth(b.elementType(v)) < 32 ? b.cast(v, b.f32Type()) : v; };
     normalize(b, wide(b.input(3)), wide(b.input(4)));
     return;
   }

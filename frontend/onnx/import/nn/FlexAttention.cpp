@@ -29,8 +29,7 @@ static Value modified(NodeBuilder &b, StringRef attribute, Value x) {
 void convertFlexAttention(NodeBuilder &b) {
   Value q = b.input(0), k = b.input(1), v = b.input(2);
   b.check(b.rank(q) == 4 && b.rank(k) == 4 && b.rank(v) == 4, "needs operands of rank 4");
-  Type type = b.elementType(q),
-       wide = b.dtypeAttr("softmax_precision", type.getIntOrFloatBitWidth() < 32 ? b.f32Type() : type);
+  Type type = b.elementType(q), wide = b.dtypeAttr("softmax_precision", b.bitWidth(type) < 32 ? b.f32Type() : type);
   double scale =
       b.hasAttr("scale") ? b.floatAttr("scale", 1) : 1 / std::sqrt(double(b.requireExtent(q, 3, "the scale")));
   Value factor = b.scalar(type, std::sqrt(scale));

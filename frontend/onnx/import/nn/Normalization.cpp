@@ -81,7 +81,7 @@ void convertLpNormalization(NodeBuilder &b) {
   b.check(p == 1 || p == 2, "attribute 'p' must be 1 or 2");
   Ints axis{b.normalizeAxis(b.intAttr("axis", -1), b.rank(x))};
   Type type = b.elementType(x);
-  Value wide = type.getIntOrFloatBitWidth() < 32 ? b.cast(x, b.f32Type()) : x;
+  Value wide = b.bitWidth(type) < 32 ? b.cast(x, b.f32Type()) : x;
   Value norm = p == 1 ? b.reduce(b.unary<ir::AbsOp>(wide), ir::ReduceKind::Sum, axis, /*keepDims=*/true)
                       : b.unary<ir::SqrtOp>(b.reduce(b.mul(wide, wide), ir::ReduceKind::Sum, axis, /*keepDims=*/true));
   Value zero = b.compare(norm, b.like(norm, 0), ir::Predicate::Eq);

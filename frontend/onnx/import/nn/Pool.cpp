@@ -18,8 +18,8 @@ static Value lowest(NodeBuilder &b, Value x) {
   if (b.isFloat(x))
     return b.like(x, -std::numeric_limits<double>::infinity());
   Type type = b.elementType(x);
-  return b.scalarInt(
-      type, type.isUnsignedInteger() ? 0 : std::numeric_limits<int64_t>::min() >> (64 - type.getIntOrFloatBitWidth()));
+  return b.scalarInt(type,
+                     type.isUnsignedInteger() ? 0 : std::numeric_limits<int64_t>::min() >> (64 - b.bitWidth(type)));
 }
 
 void convertMaxPool(NodeBuilder &b) {

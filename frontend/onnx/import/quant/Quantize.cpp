@@ -32,7 +32,7 @@ void convertQuantizeLinear(NodeBuilder &b) {
       zero ? b.elementType(zero) : b.dtypeAttr("output_dtype", IntegerType::get(b.context(), 8, IntegerType::Unsigned));
   // float16 cannot hold the quotient's rounding exactly: float32, or what attribute precision says.
   Type wide = b.dtypeAttr("precision", b.f32Type());
-  if (wide.getIntOrFloatBitWidth() < 32)
+  if (b.bitWidth(wide) < 32)
     wide = b.f32Type();
   Value y = b.div(b.cast(x, wide), spread(b, b.cast(scale, wide), x));
   bool integer = isa<IntegerType>(to);
@@ -41,8 +41,8 @@ void convertQuantizeLinear(NodeBuilder &b) {
   if (zero && integer)
     y = b.add(y, spread(b, b.cast(zero, wide), x));
   // A float to integer cast takes the nearest bound where out of range, except for the sub-byte types.
-  if (integer && to.getIntOrFloatBitWidth() < 8) {
-    double steps = 1 << to.getIntOrFloatBitWidth(), least = to.isUnsignedInteger() ? 0 : -steps / 2;
+  if (integer && b.bitWidth(to) < 8) {
+    double steps = 1 << b.bitWidth(to), least = to.isUnsignedInteger() ? 0 : -steps / 2;
     y = b.min(b.max(y, least), least + steps - 1);
     y = b.cast(y, b.builder.getI32Type());
   }
@@ -52,7 +52,7 @@ void convertQuantizeLinear(NodeBuilder &b) {
 void convertDequantizeLinear(NodeBuilder &b) {
   Value x = b.input(0), scale = b.input(1), zero = b.optionalInput(2);
   Type to = b.dtypeAttr("output_dtype", b.elementType(scale));
-  Type wide = to.getIntOrFloatBitWidth() < 32 ? b.f32Type() : to;
+  Type wide = b.bitWidth(to) < 32 ? b.f32Type() : to;
   Value y = b.cast(x, wide);
   if (zero)
     y = b.sub(y, spread(b, b.cast(zero, wide), x));

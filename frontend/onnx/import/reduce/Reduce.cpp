@@ -41,9 +41,9 @@ static Value sumOfSquares(NodeBuilder &b, bool root) {
   Value x = b.input(0);
   Type type = b.elementType(x);
   bool integer = !b.isFloat(x);
-  bool widen = (integer && root) || (!integer && type.getIntOrFloatBitWidth() < 32);
+  bool widen = (integer && root) || (!integer && b.bitWidth(type) < 32);
   if (widen)
-    x = b.cast(x, integer && type.getIntOrFloatBitWidth() > 16 ? b.builder.getF64Type() : b.f32Type());
+    x = b.cast(x, integer && b.bitWidth(type) > 16 ? b.builder.getF64Type() : b.f32Type());
   Value sum = reduceBy(b, b.mul(x, x), ir::ReduceKind::Sum);
   return b.cast(root ? b.unary<ir::SqrtOp>(sum) : sum, type);
 }
