@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "tests/cuda_compile/compile_test_util.h"
 
 namespace tcc::codegen {
@@ -28,6 +30,8 @@ TEST_F(CudaFiles, InAToolkit) {
   EXPECT_THAT(find("lib64"), EndsWith("/lib64/libnvrtc.so.13"));
   EXPECT_THAT(find("lib64/libnvrtc.so.12"), EndsWith("/lib64/libnvrtc.so.12"));
   EXPECT_THAT(llvm::cantFail(findCudaInclude("", find())), EndsWith("/include"));
+  std::filesystem::permissions(folder / "bin/nvdisasm", std::filesystem::perms::owner_all);
+  EXPECT_THAT(llvm::cantFail(findCudaTool("nvdisasm", find())), EndsWith(folder.path() + "/bin/nvdisasm"));
 }
 
 TEST_F(CudaFiles, InAPythonEnvironment) {

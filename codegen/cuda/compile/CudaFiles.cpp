@@ -225,8 +225,15 @@ llvm::Expected<std::string> findCudaTool(llvm::StringRef name, llvm::StringRef n
     for (const std::string &root : rootsOf(folder))
       folders.push_back(below(root, "bin"));
   }
-  if (!nvrtc.empty())
-    folders.push_back(below(path::parent_path(path::parent_path(nvrtc)), "bin"));
+  std::string library = nvrtc.str();
+  if (library.empty()) {
+    if (llvm::Expected<std::string> found = findNvrtc(""))
+      library = *found;
+    else
+      llvm::consumeError(found.takeError());
+  }
+  if (!library.empty())
+    folders.push_back(below(path::parent_path(path::parent_path(library)), "bin"));
   std::vector<std::string> places = toolkits();
   for (const std::string &folder : environments())
     places.push_back(folder);

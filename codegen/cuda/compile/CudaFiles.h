@@ -24,8 +24,8 @@ llvm::Expected<std::string> findNvrtc(llvm::StringRef place);
 /// was found, in a toolkit, or in /usr/include. Kernels need it only where they include CUDA's own headers.
 llvm::Expected<std::string> findCudaInclude(llvm::StringRef place, llvm::StringRef nvrtc);
 
-/// A tool of the toolkit ("nvdisasm"): in $TCC_CUDA_TOOLS, $PATH, beside NVRTC (../bin), in a toolkit, in the active
-/// environment.
+/// A tool of the toolkit ("nvdisasm"): in $TCC_CUDA_TOOLS, beside NVRTC (../bin; `nvrtc` empty: the one that findNvrtc
+/// finds), in a toolkit, in the active environment, in $PATH.
 llvm::Expected<std::string> findCudaTool(llvm::StringRef name, llvm::StringRef nvrtc);
 
 /// The header of CUDA that a text includes, "cuda_fp16.h", or empty. (Headers in quotes are the device library's; those
