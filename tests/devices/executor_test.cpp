@@ -89,6 +89,20 @@ TEST_P(DeviceExecutorTest, TensorsOnTheDevice) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(outputs[0].data(), out);
     EXPECT_EQ(device_->counters().copies, copies);
+    // On top of an input.
+    void* const state = *device_->Allocate(16);
+    ASSERT_TRUE(device_->CopyToDevice(state, values.data(), 16, stream).ok());
+    const Tensor in_place = Tensor::Wrap(state, DType::kF32, {4}, {}, nullptr, device_->id());
+    options.outputs = {&in_place, 1};
+    ASSERT_TRUE(direct.Run({in_place, input}, {4}, options, &outputs).ok());
+    ASSERT_TRUE(context.Run({in_place, input}, {4}, options, &outputs).ok());
+    EXPECT_EQ(outputs[0].data(), state);
+    std::vector<float> after(4);
+    ASSERT_TRUE(device_->CopyToHost(after.data(), state, 16, stream).ok());
+    ASSERT_TRUE(device_->Synchronize(stream).ok());
+    if (Computes(*device_)) EXPECT_THAT(after, ElementsAre(21, 42, 63, 84));
+    device_->Free(state, 16);
+    options.outputs = {&output, 1};
     // Through the host.
     ASSERT_TRUE(context.Run({input, input}, {4}, options, &outputs).ok());
     EXPECT_EQ(outputs[0].data(), out);

@@ -1,6 +1,7 @@
-// A CUDA driver whose device is the host's memory and whose kernels do nothing. It is as strict as the real one about
-// what it is called with: contexts must be current, handles its own, shared memory asked for. $FAKE_CUDA, read by
-// cuInit and cuDriverGetVersion, makes it one that does not work: "old", "none" (no device), "broken".
+// A CUDA driver whose device is memory of the host, at addresses that the host cannot use, and whose kernels do
+// nothing. It is as strict as the real one about what it is called with: contexts must be current, handles its own,
+// shared memory asked for. $FAKE_CUDA, read by cuInit and cuDriverGetVersion, makes it one that does not work: "old",
+// "none" (no device), "broken".
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -36,6 +37,10 @@ struct Event {
 struct Graph {
   size_t launches;
 };
+
+// From an address of the device to where it really is.
+constexpr unsigned long long kShift = 1ULL << 52;
+void* Real(unsigned long long address) { return reinterpret_cast<void*>(address - kShift); }
 
 std::mutex mutex;
 std::map<unsigned long long, size_t> memory;  // guarded by mutex
@@ -128,7 +133,7 @@ Result cuMemAlloc_v2(unsigned long long* result, size_t bytes) {
   NEED(bytes > 0, kInvalidValue);
   const std::lock_guard lock(mutex);
   NEED(bytes <= kMemory - used, kOutOfMemory);
-  *result = reinterpret_cast<unsigned long long>(std::aligned_alloc(512, (bytes + 511) / 512 * 512));
+  *result = reinterpret_cast<unsigned long long>(std::aligned_alloc(512, (bytes + 511) / 512 * 512)) + kShift;
   memory[*result] = bytes;
   used += bytes;
   return 0;
@@ -140,27 +145,27 @@ Result cuMemFree_v2(unsigned long long address) {
   NEED(found != memory.end(), kInvalidValue);
   used -= found->second;
   memory.erase(found);
-  return std::free(reinterpret_cast<void*>(address)), 0;
+  return std::free(Real(address)), 0;
 }
 Result cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
   NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
-  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+  return std::memcpy(Real(to), from, bytes), 0;
 }
 Result cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
   NEED(Has(stream) && Inside(from, bytes), kInvalidValue);
-  return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
+  return std::memcpy(to, Real(from), bytes), 0;
 }
 Result cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
   NEED(Has(stream) && Inside(from, bytes) && Inside(to, bytes), kInvalidValue);
-  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+  return std::memmove(Real(to), Real(from), bytes), 0;
 }
 Result cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
   NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
-  return std::memset(reinterpret_cast<void*>(to), value, bytes), 0;
+  return std::memset(Real(to), value, bytes), 0;
 }
 
 Result cuStreamCreate(Stream** stream, unsigned) {
