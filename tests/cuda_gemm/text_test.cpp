@@ -80,7 +80,7 @@ TEST_P(CudaGemmCode, HasNoSpillsAndTheInstructionsItIsMadeFor) {
   std::vector<Wanted> wanted;
   for (std::string element : {"f32", "f16", "bf16"}) {
     const char* multiply = element == "f32" ? "FFMA" : "HMMA";
-    wanted.push_back({Plain("1024", "1024", "1024", element), multiply});
+    wanted.push_back({Plain("4096", "4096", "4096", element), multiply});
     // Elements of 16 bits that are alone in memory pass through registers.
     wanted.push_back({Plain("100", "99", "99", element), multiply, element == "f32"});
     if (element == "bf16") continue;  // as f16
