@@ -31,6 +31,8 @@ TEST(CudaReduction, AlongRows) {
   for (int64_t n : {0, 1, 2, 7, 33, 64, 100, 1000, 4096, 5001})
     AddReduction(runner, "f32", DType::kF32, "sum", {5, n}, {1}, 1e-4);
   AddReduction(runner, "f32", DType::kF32, "max", {1000, 40}, {1}, 0);
+  AddReduction(runner, "f32", DType::kF32, "sum", {2, 0, 4}, {2}, 0);
+  AddReduction(runner, "f32", DType::kF32, "prod", {2, 0, 4}, {1}, 0);
   runner.Check();
 }
 

@@ -99,7 +99,8 @@ Values LoopFunction::loop(Value low, Value high, Value step, ValueRange init, Lo
 Values LoopFunction::delinearize(Value flat, llvm::ArrayRef<AffineExpr> extents) {
   Values result(extents.size());
   for (unsigned i = extents.size(); i-- > 1;) {
-    if (ir::getConstant(extents[i]) == 1) {
+    // With an extent of 0 nothing runs; no compiler is shown a division by it.
+    if (ir::getConstant(extents[i]).value_or(2) <= 1) {
       result[i] = constant(0);
       continue;
     }
