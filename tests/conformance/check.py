@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs ONNX backend test folders through `tcc test` and compares the outcome with the checked-in lists.
 
-usage: check.py TCC LISTS VARIANT SHARD/SHARDS DIR...     VARIANT: static, dynamic or constant-inputs; shards count from 0
+usage: check.py [--target=TARGET] TCC LISTS VARIANT SHARD/SHARDS DIR...     VARIANT: static, dynamic or constant-inputs; shards count from 0
 LISTS is the folder of two lists. unsupported.txt has a line `NAME reason` (or `VARIANT:NAME reason`) for each test that is not supported
 yet. A listed test that passes, an unlisted one that is skipped, and any FAIL (a wrong result or a crash, listed or not) is an error: what
 is not supported must be SKIP, a clear refusal. The tests of random.txt are not run. Kernels for which no code can be generated fail, instead of
@@ -25,11 +25,13 @@ def read_list(path, variant):
 
 
 def main():
-    tcc, lists, variant, shard = sys.argv[1:5]
+    arguments = sys.argv[1:]
+    target = [arguments.pop(0)] if arguments[0].startswith("--target=") else []
+    tcc, lists, variant, shard = arguments[:4]
     listed = read_list(os.path.join(lists, "unsupported.txt"), variant)
     random = os.path.join(lists, "random.txt")
     listed.update(read_list(random, variant))
-    done = subprocess.run([tcc, "test", "--mode-variant", variant, "--shard", shard, "--threads", "1", "--no-fallback", "--skip-list", random] + sys.argv[5:],
+    done = subprocess.run([tcc, "test", "--mode-variant", variant, "--shard", shard, "--threads", "1", "--no-fallback", "--skip-list", random] + target + arguments[4:],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     errors, counts = [], {"PASS": 0, "FAIL": 0, "SKIP": 0}
     for line in done.stdout.splitlines():
