@@ -51,6 +51,11 @@ TEST(Reshape, BakedBatchSizeIsAnErrorThatNamesTheNode) {
               "cannot reshape 12 elements to 6");
 }
 
+TEST(Reshape, ProductsOfExtentsAreBounded) {
+  expectError(node(13, "float[3458764513820540928, 24] x", "s = Constant <value_ints = [-1, 6]> () y = Reshape (x, s)"),
+              {}, "too large");
+}
+
 TEST(Shapes, RanksAreBounded) {
   const char huge[] = "a tensor of rank 137438953472 is not supported";
   for (const char* text : {"y = ConstantOfShape (s)", "y = Expand (x, s)", "y = Reshape (x, s)"})

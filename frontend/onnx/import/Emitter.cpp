@@ -185,27 +185,27 @@ std::pair<int64_t, int64_t> Emitter::range(AffineExpr e) const {
   return {low - kShift, high - kShift};
 }
 
-static void collectFactors(AffineExpr e, Exprs &symbolic, int64_t &constant) {
-  if (auto c = dyn_cast<AffineConstantExpr>(e)) {
-    constant *= c.getValue();
-    return;
-  }
+// False where the constant overflows.
+static bool collectFactors(AffineExpr e, Exprs &symbolic, int64_t &constant) {
+  if (auto c = dyn_cast<AffineConstantExpr>(e))
+    return !llvm::MulOverflow(constant, c.getValue(), constant);
   if (e.getKind() == AffineExprKind::Mul) {
     auto binary = cast<AffineBinaryOpExpr>(e);
-    collectFactors(binary.getLHS(), symbolic, constant);
-    collectFactors(binary.getRHS(), symbolic, constant);
-    return;
+    return collectFactors(binary.getLHS(), symbolic, constant) && collectFactors(binary.getRHS(), symbolic, constant);
   }
   symbolic.push_back(e);
+  return true;
 }
 
 AffineExpr Emitter::divideProducts(ArrayRef<AffineExpr> numerator, ArrayRef<AffineExpr> denominator) const {
   Exprs top, bottom;
   int64_t topConstant = 1, bottomConstant = 1;
+  bool fits = true;
   for (AffineExpr e : numerator)
-    collectFactors(e, top, topConstant);
+    fits = fits && collectFactors(e, top, topConstant);
   for (AffineExpr e : denominator)
-    collectFactors(e, bottom, bottomConstant);
+    fits = fits && collectFactors(e, bottom, bottomConstant);
+  check(fits, "a product of extents is too large");
   Exprs rest;
   for (AffineExpr e : bottom) {
     auto it = llvm::find(top, e);

@@ -28,10 +28,11 @@ void convertConvTranspose(NodeBuilder &b) {
   if (outputShape || same) {
     for (size_t i = 0; i < spatial; ++i) {
       int64_t span = (kernel[i] - 1) * dilations[i] + 1, total;
-      if (outputShape)
-        total = strides[i] * (b.requireExtent(x, i + 2, "attribute 'output_shape'") - 1) + outputPadding[i] + span -
-                (*outputShape)[i];
-      else // the output is stride times the input
+      if (outputShape) {
+        int64_t in = b.requireExtent(x, i + 2, "attribute 'output_shape'");
+        b.check(in <= int64_t(1) << 30, "an input axis of " + Twine(in) + " is too large for attribute 'output_shape'");
+        total = strides[i] * (in - 1) + outputPadding[i] + span - (*outputShape)[i];
+      } else // the output is stride times the input
         total = span + outputPadding[i] - strides[i];
       if (total < 0) {
         outputPadding[i] -= total;

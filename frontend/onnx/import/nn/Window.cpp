@@ -26,7 +26,8 @@ static void samePadding(NodeBuilder &b, Window &w, bool upper, Value fill) {
     int64_t span = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i];
     AffineExpr in = b.extent(w.x, i + 2), total;
     if (std::optional<int64_t> n = ir::getConstant(in)) {
-      total = b.expr(std::max<int64_t>(0, ((*n + stride - 1) / stride - 1) * stride + span - *n));
+      int64_t windows = *n / stride + (*n % stride != 0);
+      total = b.expr(std::max<int64_t>(0, (windows - 1) * stride + span - *n));
     } else {
       if (span < stride)
         b.requireExtent(w.x, i + 2, "auto_pad with a stride larger than the kernel");

@@ -29,7 +29,9 @@ void convertCol2Im(NodeBuilder &b) {
     kernel *= block[i];
     columns *= blocks[i];
     pixels *= padded[i];
-    b.check(kernel * columns < kMaxIndices && pixels < kMaxIndices, "the image is too large");
+    // (Each alone first: their product must not overflow.)
+    b.check(kernel < kMaxIndices && columns < kMaxIndices && pixels < kMaxIndices && kernel * columns < kMaxIndices,
+            "the image is too large");
   }
   if (std::optional<int64_t> n = b.constantExtent(x, 2))
     b.check(*n == columns, "the input has " + Twine(*n) + " blocks, the image " + Twine(columns));
