@@ -11,9 +11,13 @@ namespace tcc::reference {
 std::string DimsText(Extents dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
 
 Runs::Runs(Extents dims, std::initializer_list<Extents> strides) : operands_(static_cast<int>(strides.size())) {
+  // Nothing to walk, and products of the other extents may be out of range.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) {
+    more_ = false;
+    return;
+  }
   const int rank = static_cast<int>(dims.size());
   for (int axis = 0; axis < rank; ++axis) {
-    if (dims[axis] == 0) more_ = false;
     if (dims[axis] == 1) continue;
     bool merge = !dims_.empty();
     int operand = 0;

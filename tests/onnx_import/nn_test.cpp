@@ -78,6 +78,11 @@ TEST(NN, StringsWhereNumbersAreTakenAreErrors) {
               "does not take elements of this type");
 }
 
+TEST(DequantizeLinear, ScalarWithSeveralScalesIsAnError) {
+  expectError(node(21, "int8 x, float[3] s", "y = DequantizeLinear (x, s)"), {}, "a scalar has no axis");
+  expectError(node(21, "float x, float[3] s", "y = QuantizeLinear (x, s)"), {}, "a scalar has no axis");
+}
+
 // Added to the scores like one of floats; the keys it does not reach are excluded.
 TEST(Attention, MaskOfIntegers) {
   const Tensor q = floats({1, 1, 1, 1}, {1}), k = floats({1, 1, 3, 1}, {0, 0, 9}), v = floats({1, 1, 3, 1}, {1, 2, 50});

@@ -9,7 +9,8 @@ namespace tcc::onnx {
 static Value spread(NodeBuilder &b, Value parameter, Value x) {
   if (b.rank(parameter) == 0 || (b.rank(parameter) == 1 && b.constantExtent(parameter, 0) == 1 && b.rank(x) != 1))
     return b.reshape(parameter, ArrayRef<int64_t>{});
-  int64_t axis = b.normalizeAxis(b.intAttr("axis", 1), std::max<int64_t>(1, b.rank(x)));
+  b.check(b.rank(x) > 0, "a scalar has no axis for several scales");
+  int64_t axis = b.normalizeAxis(b.intAttr("axis", 1), b.rank(x));
   int64_t block = b.intAttr("block_size", 0);
   if (block == 0) {
     b.check(b.rank(parameter) == 1, "a scale per axis must be of rank 1");
