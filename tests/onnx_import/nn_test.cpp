@@ -83,6 +83,12 @@ TEST(DequantizeLinear, ScalarWithSeveralScalesIsAnError) {
   expectError(node(21, "float x, float[3] s", "y = QuantizeLinear (x, s)"), {}, "a scalar has no axis");
 }
 
+TEST(NN, ExtentsAreBounded) {
+  for (const char* body : {"y = AveragePool <auto_pad = \"SAME_UPPER\", kernel_shape = [2], strides = [4]> (x)",
+                           "y = Relu (x)", "y = Concat <axis = 2> (x, x)"})
+    expectError(node(22, "float[1, 1, 9223372036854775806] x", body), {}, "which is too large");
+}
+
 // Added to the scores like one of floats; the keys it does not reach are excluded.
 TEST(Attention, MaskOfIntegers) {
   const Tensor q = floats({1, 1, 1, 1}, {1}), k = floats({1, 1, 3, 1}, {0, 0, 9}), v = floats({1, 1, 3, 1}, {1, 2, 50});

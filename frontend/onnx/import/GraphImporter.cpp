@@ -29,6 +29,12 @@ void GraphImporter::define(StringRef name, Item item, const Emitter &where) {
     return;
   if (lookup(name))
     where.fail("defines '" + name + "', which is defined already here or in an outer graph; rename one of them");
+  // More than any memory holds; and conversions may add to extents and multiply them by small numbers without a look.
+  constexpr int64_t kMostElements = int64_t(1) << 48;
+  if (item.kind == Item::Kind::Tensor)
+    for (int64_t extent : Emitter::type(item.tensor).getShape())
+      if (extent > kMostElements)
+        where.fail("'" + name + "' has an axis of " + Twine(extent) + " elements, which is too large");
   names[name] = std::move(item);
 }
 
