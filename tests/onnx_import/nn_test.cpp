@@ -83,6 +83,13 @@ TEST(DequantizeLinear, ScalarWithSeveralScalesIsAnError) {
   expectError(node(21, "float x, float[3] s", "y = QuantizeLinear (x, s)"), {}, "a scalar has no axis");
 }
 
+TEST(NN, SizesInAttributesAreBounded) {
+  for (const char* body :
+       {"y = DepthToSpace <blocksize = 1125899906842624> (x)", "y = SpaceToDepth <blocksize = 1125899906842624> (x)",
+        "y = Conv <group = 1125899906842624> (x, x)", "y = LRN <size = 1125899906842624> (x)"})
+    expectError(node(22, "float[1, 4, 2, 2] x", body), {}, "2^30");
+}
+
 TEST(NN, ExtentsAreBounded) {
   for (const char* body : {"y = AveragePool <auto_pad = \"SAME_UPPER\", kernel_shape = [2], strides = [4]> (x)",
                            "y = Relu (x)", "y = Concat <axis = 2> (x, x)"})

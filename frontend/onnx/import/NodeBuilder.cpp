@@ -123,9 +123,16 @@ int64_t NodeBuilder::intAttr(StringRef name, int64_t fallback) const {
   return a ? a->i() : fallback;
 }
 
+int64_t NodeBuilder::sizeAttr(StringRef name, int64_t fallback) const {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  int64_t value = intAttr(name, fallback);
+  check(-kMost <= value && value <= kMost, "attribute '" + name + "' is " + Twine(value) + ", the most is 2^30");
+  return value;
+}
+
 int64_t NodeBuilder::requiredInt(StringRef name) const {
   check(hasAttr(name), "attribute '" + name + "' is missing");
-  return intAttr(name, 0);
+  return sizeAttr(name, 0);
 }
 
 double NodeBuilder::floatAttr(StringRef name, double fallback) const {

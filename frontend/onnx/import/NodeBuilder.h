@@ -74,6 +74,9 @@ public:
   const ::onnx::AttributeProto *attribute(llvm::StringRef name) const;
   bool hasAttr(llvm::StringRef name) const { return attribute(name) != nullptr; }
   int64_t intAttr(llvm::StringRef name, int64_t fallback) const;
+  /// The same of a count or an extent: at most 2^30, so that a product of two does not overflow.
+  int64_t sizeAttr(llvm::StringRef name, int64_t fallback) const;
+  /// A size that must be given.
   int64_t requiredInt(llvm::StringRef name) const;
   double floatAttr(llvm::StringRef name, double fallback) const;
   std::string stringAttr(llvm::StringRef name, llvm::StringRef fallback) const;

@@ -42,7 +42,7 @@ void convertBernoulli(NodeBuilder &b) {
 void convertMultinomial(NodeBuilder &b) {
   Value x = b.input(0);
   b.check(b.rank(x) == 2, "needs an input of rank 2");
-  int64_t size = b.intAttr("sample_size", 1);
+  int64_t size = b.sizeAttr("sample_size", 1);
   b.check(size > 0, "attribute 'sample_size' must be positive");
   b.result(b.libraryOne("multinomial", {x}, {b.i64("sample_size", size), seed(b)},
                         b.tensorType({b.extent(x, 0), b.expr(size)}, b.dtypeAttr("dtype", b.builder.getI32Type()))));

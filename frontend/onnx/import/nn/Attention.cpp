@@ -76,9 +76,9 @@ static Mask readMask(NodeBuilder &b, AffineExpr keys, Type type) {
 
 void convertAttention(NodeBuilder &b) {
   bool merged = b.rank(b.input(0)) == 3;
-  Value q = splitHeads(b, b.input(0), b.intAttr("q_num_heads", 0));
-  Value k = splitHeads(b, b.input(1), b.intAttr("kv_num_heads", 0));
-  Value v = splitHeads(b, b.input(2), b.intAttr("kv_num_heads", 0));
+  Value q = splitHeads(b, b.input(0), b.sizeAttr("q_num_heads", 0));
+  Value k = splitHeads(b, b.input(1), b.sizeAttr("kv_num_heads", 0));
+  Value v = splitHeads(b, b.input(2), b.sizeAttr("kv_num_heads", 0));
   Type type = b.elementType(q), i64 = b.i64Type();
   AffineExpr past = b.expr(0);
   if (Value pastKey = b.optionalInput(4)) {

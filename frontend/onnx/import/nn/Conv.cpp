@@ -15,7 +15,7 @@ static Value convolve(NodeBuilder &b, Value x, Value w, Value fill = {}) {
   if (std::optional<Ints> stated = b.intsAttr("kernel_shape"))
     b.check(*stated == kernel, "attribute 'kernel_shape' disagrees with the weights");
   Window window = readWindow(b, x, kernel, fill);
-  int64_t groups = b.intAttr("group", 1);
+  int64_t groups = b.sizeAttr("group", 1);
   b.check(groups > 0, "attribute 'group' must be positive");
   std::optional<int64_t> channels = b.constantExtent(x, 1), perGroup = b.constantExtent(w, 1),
                          out = b.constantExtent(w, 0);

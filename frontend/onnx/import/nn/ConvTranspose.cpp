@@ -49,7 +49,7 @@ void convertConvTranspose(NodeBuilder &b) {
   Value y = b.emit<ir::ConvTransposeOp>({x, w}, {b.i64s("strides", strides), b.i64s("padding_low", low),
                                                  b.i64s("padding_high", high), b.i64s("dilations", dilations),
                                                  b.i64s("output_padding", outputPadding),
-                                                 b.i64("groups", b.intAttr("group", 1))});
+                                                 b.i64("groups", b.sizeAttr("group", 1))});
   if (Value bias = b.optionalInput(2))
     y = addBias(b, y, bias);
   b.result(y);

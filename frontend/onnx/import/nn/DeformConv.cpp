@@ -21,7 +21,7 @@ void convertDeformConv(NodeBuilder &b) {
   }
   b.result(b.libraryOne("deform_conv", {x, w, b.input(2), b.optionalInput(3), b.optionalInput(4)},
                         {b.i64s("strides", window.strides), b.i64s("pads", pads), b.i64s("dilations", window.dilations),
-                         b.i64("group", b.intAttr("group", 1)), b.i64("offset_group", b.intAttr("offset_group", 1))},
+                         b.i64("group", b.sizeAttr("group", 1)), b.i64("offset_group", b.sizeAttr("offset_group", 1))},
                         b.tensorType(target, b.elementType(x))));
 }
 

@@ -17,11 +17,12 @@ void convertNonMaxSuppression(NodeBuilder &b) {
 static void roiAlign(NodeBuilder &b, StringRef coordinates) {
   Value x = b.input(0), rois = b.input(1);
   b.check(b.rank(x) == 4 && b.rank(rois) == 2, "needs an input of rank 4 and boxes of rank 2");
-  int64_t height = b.intAttr("output_height", 1), width = b.intAttr("output_width", 1);
+  int64_t height = b.sizeAttr("output_height", 1), width = b.sizeAttr("output_width", 1);
   b.result(b.libraryOne(
       "roi_align", {x, rois, b.input(2)},
       {b.str("mode", b.stringAttr("mode", "avg")), b.i64("output_height", height), b.i64("output_width", width),
-       b.i64("sampling_ratio", b.intAttr("sampling_ratio", 0)), b.f64("spatial_scale", b.floatAttr("spatial_scale", 1)),
+       b.i64("sampling_ratio", b.sizeAttr("sampling_ratio", 0)),
+       b.f64("spatial_scale", b.floatAttr("spatial_scale", 1)),
        b.str("coordinate_transformation_mode", b.stringAttr("coordinate_transformation_mode", coordinates))},
       b.tensorType({b.extent(rois, 0), b.extent(x, 1), b.expr(height), b.expr(width)}, b.elementType(x))));
 }

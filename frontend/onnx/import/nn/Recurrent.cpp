@@ -13,7 +13,7 @@ static void convertRecurrent(NodeBuilder &b, StringRef kernel, size_t maxInputs,
   std::string direction = b.stringAttr("direction", "forward");
   b.check(direction == "forward" || direction == "reverse" || direction == "bidirectional",
           "attribute 'direction' must be forward, reverse or bidirectional, not '" + direction + "'");
-  int64_t hidden = b.intAttr("hidden_size", 0), layout = b.intAttr("layout", 0);
+  int64_t hidden = b.sizeAttr("hidden_size", 0), layout = b.intAttr("layout", 0);
   if (hidden == 0)
     hidden = b.requireExtent(recurrence, 2, "the hidden size");
   constexpr int64_t kMostHidden = int64_t{1} << 31;

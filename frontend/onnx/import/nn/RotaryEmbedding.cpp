@@ -10,7 +10,7 @@ void convertRotaryEmbedding(NodeBuilder &b) {
   Exprs original = b.extents(x);
   bool merged = b.rank(x) == 3;
   if (merged) {
-    int64_t heads = b.intAttr("num_heads", 0);
+    int64_t heads = b.sizeAttr("num_heads", 0);
     b.check(heads > 0, "an input of rank 3 needs attribute 'num_heads'");
     x = b.reshape(x, {original[0], original[1], b.expr(heads), b.divideProducts({original[2]}, {b.expr(heads)})});
   } else {
@@ -18,7 +18,7 @@ void convertRotaryEmbedding(NodeBuilder &b) {
     x = b.transpose(x, {0, 2, 1, 3});
   }
   // x is [batch, sequence, heads, head size] from here.
-  int64_t size = b.requireExtent(x, 3, "the rotation"), rotated = b.intAttr("rotary_embedding_dim", 0);
+  int64_t size = b.requireExtent(x, 3, "the rotation"), rotated = b.sizeAttr("rotary_embedding_dim", 0);
   if (rotated == 0)
     rotated = size;
   b.check(rotated > 0 && rotated <= size && rotated % 2 == 0,

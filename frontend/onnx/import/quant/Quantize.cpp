@@ -11,7 +11,7 @@ static Value spread(NodeBuilder &b, Value parameter, Value x) {
     return b.reshape(parameter, ArrayRef<int64_t>{});
   b.check(b.rank(x) > 0, "a scalar has no axis for several scales");
   int64_t axis = b.normalizeAxis(b.intAttr("axis", 1), b.rank(x));
-  int64_t block = b.intAttr("block_size", 0);
+  int64_t block = b.sizeAttr("block_size", 0);
   if (block == 0) {
     b.check(b.rank(parameter) == 1, "a scale per axis must be of rank 1");
     Exprs extents(b.rank(x), b.expr(1));

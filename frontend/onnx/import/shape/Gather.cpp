@@ -20,7 +20,7 @@ void convertGatherElements(NodeBuilder &b) {
 void convertGatherND(NodeBuilder &b) {
   b.check(b.rank(b.input(1)) > 0, "needs indices of rank 1 or more");
   b.requireExtent(b.input(1), b.rank(b.input(1)) - 1, "the index tuple");
-  b.result(b.emit<ir::GatherNdOp>({b.input(0), b.input(1)}, b.i64("batch_dims", b.intAttr("batch_dims", 0))));
+  b.result(b.emit<ir::GatherNdOp>({b.input(0), b.input(1)}, b.i64("batch_dims", b.sizeAttr("batch_dims", 0))));
 }
 
 } // namespace tcc::onnx

@@ -17,7 +17,7 @@ void convertSplit(NodeBuilder &b) {
     sizes = b.exprs(*given);
   } else {
     if (b.hasAttr("num_outputs"))
-      b.check(b.intAttr("num_outputs", 0) == static_cast<int64_t>(parts), "num_outputs is not the number of outputs");
+      b.check(b.sizeAttr("num_outputs", 0) == static_cast<int64_t>(parts), "num_outputs is not the number of outputs");
     AffineExpr extent = b.extent(x, axis), size = ir::simplifyExtent(extent.ceilDiv(parts));
     sizes.assign(parts - 1, size);
     sizes.push_back(ir::simplifyExtent(extent - size * static_cast<int64_t>(parts - 1)));
