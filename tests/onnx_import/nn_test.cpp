@@ -90,6 +90,19 @@ TEST(NN, SizesInAttributesAreBounded) {
     expectError(node(22, "float[1, 4, 2, 2] x", body), {}, "2^30");
 }
 
+// Outputs beyond those a node names are dropped, not written past the end.
+TEST(NN, FewerOutputsThanTheOpHas) {
+  const char* domain =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1]> g (float[2] x) => ";
+  const auto y = run(std::string(domain) +
+                         "(float[2] y) { r = Constant <value = float {0.5}> () t = Constant <value = int64 {0}> () "
+                         "y = ai.onnx.preview.training.Momentum <alpha = 0.5, beta = 0.5, norm_coefficient = 0.0, "
+                         "mode = \"standard\"> (r, t, x, x, x, x, x, x) }",
+                     {floats({2}, {1, 2})});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  EXPECT_EQ((*y)[0].dims(), Dims({2}));
+}
+
 TEST(NN, ExtentsAreBounded) {
   for (const char* body : {"y = AveragePool <auto_pad = \"SAME_UPPER\", kernel_shape = [2], strides = [4]> (x)",
                            "y = Relu (x)", "y = Concat <axis = 2> (x, x)"})

@@ -57,8 +57,12 @@ public:
   Values inputs() const;
   const Item &item(size_t i) const;
   bool wants(size_t i) const; // output i has a name
-  void result(size_t i, Item value) { results[i] = std::move(value); }
-  void result(mlir::Value value) { results[0] = value; }
+  /// Nobody wants an output that the node does not name.
+  void result(size_t i, Item value) {
+    if (i < results.size())
+      results[i] = std::move(value);
+  }
+  void result(mlir::Value value) { result(0, value); }
   std::vector<Item> results;
 
   /// Integer input i where it is known while importing (constants, symbol expressions).
