@@ -60,8 +60,10 @@ void convertTfIdfVectorizer(NodeBuilder &b) {
     if (std::optional<Ints> values = b.intsAttr(name)) {
       config.push_back(b.i64s(name, *values));
       if (name == "ngram_indexes")
-        for (int64_t index : *values)
+        for (int64_t index : *values) {
+          b.check(index < int64_t(1) << 48, "attribute '" + name + "' has an entry of " + Twine(index));
           columns = std::max(columns, index + 1);
+        }
     }
   }
   if (auto strings = b.stringsAttr("pool_strings"))
