@@ -212,7 +212,7 @@ def calls(tcc):
                         ('99999999999999999999', 'x=f32[99999999999999999999,3]')):
         expect(text, tcc, 'run', 'ok.onnx', *(['--input', value] if value else []))
     for text, options in (
-            ("unknown mode 'quick'|max-autotune", ['--mode=quick']), ("unknown target 'gpu'|there are cpu, cpu:NAME", ['--target=gpu']), ("'cuda' is not built into", ['--target=cuda']),
+            ("unknown mode 'quick'|max-autotune", ['--mode=quick']), ("unknown target 'gpu'|there are cpu, cpu:NAME", ['--target=gpu']), ("target 'cuda' is for the GPU of this machine", ['--target=cuda']),
             ("unknown CPU 'foo'", ['--target=cpu:foo']), ("'f8'|bf16", ['--precision=f8']), ("'no'|strict", ['--numerics=no']),
             ("'abc'", ['--random=abc']), ('5..2', ['--dynamic', 'x=[a:5..2,3]']), ('2 axes', ['--dynamic', 'x=[a:2..9]']),
             ("no input 'q'", ['--dynamic', 'q=[a:2..9,3]']), ('axis 0', ['--dynamic', 'x=[a:5..9,3]']),
