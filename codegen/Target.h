@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/Extents.h"
+#include "mlir/IR/Operation.h"
 #include "runtime/kernel_image.h"
 #include "runtime/tensor.h"
 #include "llvm/Support/Error.h"
@@ -59,6 +60,12 @@ struct KernelCode {
   /// Launch position -> result position: the launch does nothing but copy an input that the result may take the place
   /// of (see inPlace): not needed where it does.
   llvm::SmallVector<std::pair<int32_t, int32_t>> copies;
+  /// Where the code finds out an extent of its results (one symbol of theirs, that nothing has bound before): the
+  /// temporary in which it leaves that number, as an i64. -1: it does not.
+  int32_t found = -1;
+  /// Then, for each result, as many elements as there may be: those that there are come first, in row-major order.
+  /// Null: its type says it.
+  llvm::SmallVector<mlir::AffineExpr> capacities;
   std::string schedule; ///< name of the schedule, for explain ("pointwise", "gemm", ...)
   /// What it chose, for logs: "6x32 tiles, 2 of them an item". One entry a launch at most.
   llvm::SmallVector<std::string> choices;
@@ -91,9 +98,18 @@ public:
   /// Schedules the kernel and queues its code; kernels of the same structure share a function. `kernel` is a
   /// tcc.kernel. Not thread-safe. An error is emitted at the kernel's location.
   virtual mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) = 0;
+  /// Whether there is code for an op that has no form as loops, and would be a library call on the host else. Asked by
+  /// the planner, cheap, no side effects.
+  virtual bool hasLibraryKernel(mlir::Operation * /*op*/) { return false; }
+  /// The code of such an op: buffers are its operands, its results and temporaries. As addKernel() else.
+  virtual mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation *op);
   /// Compiles everything queued (in parallel). Function names of launches are exported symbols of the object, or
   /// symbols of images.
   virtual llvm::Expected<CodeBundle> finish() = 0;
 };
+
+inline mlir::FailureOr<KernelCode> Target::addLibraryKernel(mlir::Operation *op) {
+  return op->emitError("has no library kernel on this target");
+}
 
 } // namespace tcc::codegen

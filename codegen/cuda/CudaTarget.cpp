@@ -1,6 +1,7 @@
 //===- CudaTarget.cpp - kernels for CUDA devices --------------------------===//
 #include "codegen/cuda/CudaTarget.h"
 
+#include "codegen/cuda/library/LibraryKernel.h"
 #include "codegen/cuda/loops/LoopSchedule.h"
 
 using namespace mlir;
@@ -37,6 +38,10 @@ FailureOr<KernelCode> CudaTarget::addKernel(Operation *op, ConstantInputs consta
     return kernel.emitError("no CUDA schedule takes this kernel: ") << why;
   return cuda::scheduleLoopKernel(kernel, codeBackend, options.strict);
 }
+
+bool CudaTarget::hasLibraryKernel(Operation *op) { return cuda::hasLibraryKernel(op); }
+
+FailureOr<KernelCode> CudaTarget::addLibraryKernel(Operation *op) { return cuda::scheduleLibrary(op, codeBackend); }
 
 llvm::Expected<CodeBundle> CudaTarget::finish() { return codeBackend.finish(); }
 

@@ -23,8 +23,8 @@ struct CudaTargetOptions {
   std::vector<CudaTemplate> templates;
 };
 
-/// The target of kernels for CUDA devices and for cuda-sim: template schedules, and loops for everything else. All
-/// launches have a DeviceLaunch.
+/// The target of kernels for CUDA devices and for cuda-sim: template schedules, loops for everything else that has a
+/// form as such, and the device library for what has none. All launches have a DeviceLaunch.
 class CudaTarget : public Target {
 public:
   /// CudaBackend::loadDialects() must have been called for the context.
@@ -32,6 +32,8 @@ public:
 
   bool canCompile(mlir::Operation *kernel) override;
   mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) override;
+  bool hasLibraryKernel(mlir::Operation *op) override;
+  mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation *op) override;
   llvm::Expected<CodeBundle> finish() override;
 
   CudaBackend &backend() { return codeBackend; }

@@ -48,15 +48,22 @@ private:
   mlir::LogicalResult buildLibrary(mlir::Operation *op, Instructions &out);
   mlir::LogicalResult buildExtents(ir::ExtentsOp op, Instructions &out);
   mlir::LogicalResult buildKernel(ir::KernelOp op, Instructions &out);
+  /// An op without a form as loops for which the target has code.
+  mlir::LogicalResult buildLibraryKernel(mlir::Operation *op, Instructions &out);
+  mlir::LogicalResult buildCode(mlir::Operation *op, const KernelCode &code, const std::string &name,
+                                Instructions &out);
+  /// `buffers`: results, then temporaries.
+  mlir::LogicalResult viewFound(mlir::Operation *op, const KernelCode &code, llvm::ArrayRef<ValueId> buffers,
+                                Instructions &out);
   /// What launches on the host and on a device have in common.
   struct LaunchOperands {
     int32_t function = 0;
     std::vector<ValueId> buffers;
     std::vector<Operand> scalars;
   };
-  mlir::FailureOr<LaunchOperands> emitLaunch(ir::KernelOp op, const LaunchSpec &spec, llvm::ArrayRef<ValueId> buffers,
-                                             Instructions &out);
-  mlir::FailureOr<plan::DeviceLaunch> emitDeviceLaunch(ir::KernelOp op, const DeviceLaunch &spec,
+  mlir::FailureOr<LaunchOperands> emitLaunch(mlir::Operation *op, const LaunchSpec &spec,
+                                             llvm::ArrayRef<ValueId> buffers, Instructions &out);
+  mlir::FailureOr<plan::DeviceLaunch> emitDeviceLaunch(mlir::Operation *op, const DeviceLaunch &spec,
                                                        LaunchOperands operands, Instructions &out);
   mlir::LogicalResult buildIf(ir::IfOp op, Instructions &out);
   mlir::LogicalResult buildLoop(ir::LoopOp op, Instructions &out);

@@ -76,16 +76,24 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
     constants.push_back(constant ? constant.getValue() : ElementsAttr());
   }
   FailureOr<KernelCode> code = target->addKernel(op, constants);
-  if (failed(code))
-    return failure();
-  if (code->launches.empty())
+  return failed(code) ? failure() : buildCode(op, *code, kernelName(op), out);
+}
+
+LogicalResult PlanBuilder::buildLibraryKernel(Operation *op, Instructions &out) {
+  FailureOr<KernelCode> code = target->addLibraryKernel(op);
+  return failed(code) ? failure() : buildCode(op, *code, describeOp(op), out);
+}
+
+LogicalResult PlanBuilder::buildCode(Operation *op, const KernelCode &code, const std::string &name,
+                                     Instructions &out) {
+  if (code.launches.empty())
     return op->emitError("has no schedule, though the target said that it does");
   if (tcc::LogEnabled("schedule"))
-    logSchedule(kernelName(op), *code);
+    logSchedule(name, code);
 
   llvm::SmallVector<ValueId> buffers;
-  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    if (llvm::is_contained(code->unusedInputs, static_cast<int32_t>(i))) {
+  for (auto [i, input] : llvm::enumerate(op->getOperands())) {
+    if (llvm::is_contained(code.unusedInputs, static_cast<int32_t>(i))) {
       buffers.push_back(kNoValue);
       continue;
     }
@@ -95,51 +103,63 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
     buffers.push_back(*id);
   }
   size_t numInputs = buffers.size();
-  for (Value value : op.getResults()) {
-    auto type = cast<RankedTensorType>(value.getType());
-    plan::Allocate allocate;
-    allocate.dtype = ir::getDType(type.getElementType());
-    if (failed(emitDims(type, op, allocate.dims, out)))
-      return failure();
-    allocate.result = define(value, rowMajorLayout(type));
-    ValueInfo &info = result.values[allocate.result];
-    info.whole = true;
-    AffineExpr count = ir::product(context, ir::getExtents(type));
-    AffineExpr bytes = ir::simplifyExtent((count * DTypeBits(allocate.dtype)).ceilDiv(8));
+  auto allocate = [&](plan::Allocate allocation, ValueId value, AffineExpr bytes) {
+    allocation.result = value;
     if (registers.isKnownAtStart(bytes))
-      info.bytes = bytes;
-    buffers.push_back(allocate.result);
-    out.push_back(std::move(allocate));
+      result.values[value].bytes = bytes;
+    buffers.push_back(value);
+    out.push_back(std::move(allocation));
+  };
+  auto room = [&](size_t position) {
+    return position < code.capacities.size() ? code.capacities[position] : AffineExpr();
+  };
+  for (Value value : op->getResults()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    plan::Allocate allocation;
+    allocation.dtype = ir::getDType(type.getElementType());
+    AffineExpr count = room(buffers.size() - numInputs);
+    ValueId id;
+    if (count) {
+      // The result will be a view of this.
+      FailureOr<Operand> elements = emit(count, op, out);
+      if (failed(elements))
+        return failure();
+      allocation.dims = {*elements};
+      id = makeValue();
+    } else {
+      if (failed(emitDims(type, op, allocation.dims, out)))
+        return failure();
+      id = define(value, rowMajorLayout(type));
+      count = ir::product(context, ir::getExtents(type));
+    }
+    result.values[id].whole = true;
+    allocate(std::move(allocation), id, ir::simplifyExtent((count * DTypeBits(allocation.dtype)).ceilDiv(8)));
   }
-  for (AffineExpr bytes : code->temporaryBytes) {
-    plan::Allocate allocate;
-    allocate.dtype = DType::kU8;
-    FailureOr<Operand> size = emit(bytes, op, out);
+  for (auto [i, bytes] : llvm::enumerate(code.temporaryBytes)) {
+    plan::Allocate allocation;
+    bool isFound = static_cast<int32_t>(i) == code.found;
+    allocation.dtype = isFound ? DType::kI64 : DType::kU8;
+    FailureOr<Operand> size = isFound ? FailureOr<Operand>(Operand::Imm(1)) : emit(bytes, op, out);
     if (failed(size))
       return failure();
-    allocate.dims = {*size};
-    allocate.result = makeValue();
-    if (registers.isKnownAtStart(bytes))
-      result.values[allocate.result].bytes = bytes;
-    buffers.push_back(allocate.result);
-    out.push_back(std::move(allocate));
+    allocation.dims = {*size};
+    allocate(std::move(allocation), makeValue(), bytes);
   }
-  for (const ConstantBlob &blob : code->constants) {
+  for (const ConstantBlob &blob : code.constants) {
     FailureOr<ValueId> id = addConstant(blob.tensor);
     if (failed(id))
       return failure();
     buffers.push_back(*id);
   }
-  for (auto [to, from] : code->inPlace)
+  for (auto [to, from] : code.inPlace)
     if (buffers[from] != kNoValue)
       inPlace.push_back({buffers[numInputs + to], buffers[from],
-                         llvm::any_of(code->copies, [&](auto &copy) { return copy.second == to; })});
+                         llvm::any_of(code.copies, [&, to = to](auto &copy) { return copy.second == to; })});
 
-  std::string name = kernelName(op);
   std::vector<LaunchRecord> deviceLaunches;
-  for (auto [position, spec] : llvm::enumerate(code->launches)) {
+  for (auto [position, spec] : llvm::enumerate(code.launches)) {
     bool copies =
-        llvm::any_of(code->copies, [at = position](auto &copy) { return copy.first == static_cast<int32_t>(at); });
+        llvm::any_of(code.copies, [at = position](auto &copy) { return copy.first == static_cast<int32_t>(at); });
     FailureOr<LaunchOperands> operands = emitLaunch(op, spec, buffers, out);
     if (failed(operands))
       return failure();
@@ -161,14 +181,43 @@ LogicalResult PlanBuilder::buildKernel(ir::KernelOp op, Instructions &out) {
     out.push_back(plan::Launch{operands->function, std::move(operands->buffers), std::move(operands->scalars), *items,
                                spec.grain, *scratch, name, copies});
   }
-  record(op, name, code->schedule, static_cast<int>(code->launches.size()));
+  record(op, name, code.schedule, static_cast<int>(code.launches.size()));
   result.explain.back().deviceLaunches = std::move(deviceLaunches);
 
+  if (code.found >= 0)
+    return viewFound(op, code, llvm::ArrayRef(buffers).drop_front(numInputs), out);
   bindResults(op, out);
   return success();
 }
 
-FailureOr<PlanBuilder::LaunchOperands> PlanBuilder::emitLaunch(ir::KernelOp op, const LaunchSpec &spec,
+// The extent that the code has found out is read, and results are as much of their memory as it says.
+LogicalResult PlanBuilder::viewFound(Operation *op, const KernelCode &code, ArrayRef<ValueId> buffers,
+                                     Instructions &out) {
+  for (Type type : op->getResultTypes())
+    for (AffineExpr extent : ir::getExtents(type)) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(extent);
+      if (!symbol || registers.isBound(symbol.getPosition()))
+        continue;
+      out.push_back(plan::ReadElement{static_cast<RegisterId>(symbol.getPosition()),
+                                      buffers[op->getNumResults() + code.found], 0});
+      registers.bind(symbol.getPosition());
+    }
+  for (auto [position, value] : llvm::enumerate(op->getResults())) {
+    if (position >= code.capacities.size() || !code.capacities[position])
+      continue;
+    plan::View view;
+    view.source = buffers[position];
+    view.offset = Operand::Imm(0);
+    if (failed(emitDims(value.getType(), op, view.dims, out)))
+      return failure();
+    view.result = define(value, rowMajorLayout(value.getType()));
+    result.values[view.result].aliases.push_back(view.source);
+    out.push_back(std::move(view));
+  }
+  return success();
+}
+
+FailureOr<PlanBuilder::LaunchOperands> PlanBuilder::emitLaunch(Operation *op, const LaunchSpec &spec,
                                                                ArrayRef<ValueId> buffers, Instructions &out) {
   LaunchOperands operands;
   auto [function, added] = functions.try_emplace(spec.function, static_cast<int32_t>(result.plan.functions.size()));
@@ -190,7 +239,7 @@ FailureOr<PlanBuilder::LaunchOperands> PlanBuilder::emitLaunch(ir::KernelOp op, 
   return operands;
 }
 
-FailureOr<plan::DeviceLaunch> PlanBuilder::emitDeviceLaunch(ir::KernelOp op, const DeviceLaunch &spec,
+FailureOr<plan::DeviceLaunch> PlanBuilder::emitDeviceLaunch(Operation *op, const DeviceLaunch &spec,
                                                             LaunchOperands operands, Instructions &out) {
   plan::DeviceLaunch launch;
   launch.function = operands.function;

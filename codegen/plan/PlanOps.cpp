@@ -36,7 +36,9 @@ LogicalResult PlanBuilder::buildOp(Operation *op, Instructions &out) {
   FailureOr<bool> view = tryView(op, out);
   if (failed(view))
     return failure();
-  return *view ? success() : buildLibrary(op, out);
+  if (*view)
+    return success();
+  return target && target->hasLibraryKernel(op) ? buildLibraryKernel(op, out) : buildLibrary(op, out);
 }
 
 LogicalResult PlanBuilder::buildExtents(ir::ExtentsOp op, Instructions &out) {

@@ -142,15 +142,17 @@ struct ExplainCommand {
   }
 
   struct Totals {
-    int generated = 0, library = 0;
-    int launches = 0;  // of generated kernels
+    int generated = 0, device_library = 0, library = 0;
+    int launches = 0;  // of what is no library call on the host
     bool device = false;
     double flops = 0, bytes = 0, ms = 0, library_ms = 0;
   };
   static Totals Sum(const CompileEvent& event, const std::map<std::string, double>& ms) {
     Totals totals;
     for (const KernelRecord& kernel : event.kernels) {
-      ++(kernel.schedule.empty() ? totals.library : totals.generated);
+      ++(kernel.schedule.empty()               ? totals.library
+         : kernel.schedule == "device library" ? totals.device_library
+                                               : totals.generated);
       if (!kernel.schedule.empty()) totals.launches += kernel.launches;
       totals.device |= !kernel.device_launches.empty();
       totals.flops += kernel.flops;
@@ -182,6 +184,7 @@ struct ExplainCommand {
                               {"package", event.package},
                               {"cache", event.hit ? "hit" : "miss"},
                               {"kernels_generated", totals.generated},
+                              {"kernels_device_library", totals.device_library},
                               {"kernels_library", totals.library},
                               {"launches", totals.launches},
                               {"flops", totals.flops},
@@ -220,7 +223,10 @@ struct ExplainCommand {
       for (const OutputSpec& output : event.signature.outputs) {
         std::printf("    %s\n", SpecText(event.signature, output).c_str());
       }
-      const std::string launches = totals.device ? absl::StrCat(" in ", totals.launches, " launches") : "";
+      std::string launches;
+      if (totals.device_library > 0)
+        absl::StrAppend(&launches, " and ", totals.device_library, " of the device library");
+      if (totals.device) absl::StrAppend(&launches, " in ", totals.launches, " launches");
       std::printf("  kernels: %d generated%s, %d library calls%s; %.4g MFLOP, %.4g MB%s\n", totals.generated,
                   launches.c_str(), totals.library, totals.device ? " on the host" : "", totals.flops / 1e6,
                   totals.bytes / 1e6, estimated_for[i].c_str());

@@ -41,6 +41,25 @@ class FakeDevice : public Target {
     code.schedule = "fake";
     return code;
   }
+  // Of NonZero, which finds out how much it writes, and of scans.
+  bool hasLibraryKernel(mlir::Operation* op) override { return mlir::isa<ir::LibraryOp, ir::ScanOp>(op); }
+  mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation* op) override {
+    KernelCode code;
+    LaunchSpec launch;
+    launch.function = "l" + std::to_string(count++);
+    launch.buffers = {0, 1};
+    launch.device = DeviceLaunch();
+    if (mlir::isa<ir::LibraryOp>(op)) {
+      const mlir::AffineExpr one = mlir::getAffineConstantExpr(1, op->getContext());
+      code.temporaryBytes = {one * 40, one * 8};
+      code.found = 1;
+      code.capacities = {one * 10};
+      launch.buffers.append({2, 3});
+    }
+    code.launches.push_back(launch);
+    code.schedule = "device library";
+    return code;
+  }
   llvm::Expected<CodeBundle> finish() override { return CodeBundle(); }
   bool inPlace = false;
   int count = 0;
@@ -181,6 +200,39 @@ TEST_F(PlacementTest, LibraryCallsReadAndWriteOnTheHost) {
                           kernel("%b", {"%m", "%n", "%a"}, t) + "return %b : " + t + "\n}");
   // %a is copied back once for its two readers on the host.
   EXPECT_EQ(shape(plan.body), "ltkhllttkh");
+}
+
+TEST_F(PlacementTest, LibraryKernelsOfTheDeviceReadAndWriteThere) {
+  const std::string t = "tensor<10xf32>";
+  const Plan plan =
+      build("func.func @f(%x: " + t + ") -> " + t + " {\n" + kernel("%a", {"%x"}, t) +
+            "%s = tcc.scan %a {kind = #tcc.reduce_kind<sum>, axis = 0 : i64, exclusive = false, reverse = "
+            "false} : (" +
+            t + ") -> " + t + "\n" + kernel("%b", {"%s"}, t) + "return %b : " + t + "\n}");
+  EXPECT_EQ(shape(plan.body), "tkkkh");
+}
+
+// The number that a library kernel finds out is copied to the host, and its result is that much of its memory.
+TEST_F(PlacementTest, WhatALibraryKernelFindsOut) {
+  const std::string y = "tensor<1x?xi64, #tcc.extents<1, s0>>";
+  const Plan plan =
+      build("func.func @f(%x: tensor<10xf32>) -> " + y +
+            " attributes {tcc.symbols = [#tcc.symbol<\"n\", 0, 10, 1>]} {\n%y = tcc.library \"nonzero\"(%x) "
+            "{} : (tensor<10xf32>) -> " +
+            y + "\n" + kernel("%z", {"%y"}, y) + "return %z : " + y + "\n}");
+  EXPECT_EQ(shape(plan.body), "tkhvkh");
+  const auto reads = all<plan::ReadElement>(plan.body);
+  const auto transfers = all<plan::Transfer>(plan.body);
+  const auto views = all<plan::View>(plan.body);
+  const auto launches = all<plan::DeviceLaunch>(plan.body);
+  ASSERT_EQ(reads.size(), 1u);
+  ASSERT_EQ(views.size(), 1u);
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(reads[0].source, transfers[1].result);
+  EXPECT_EQ(transfers[1].source, launches[0].buffers[3]);
+  EXPECT_EQ(views[0].source, launches[0].buffers[1]);
+  EXPECT_EQ(views[0].dims, (std::vector<Operand>{Operand::Imm(1), Operand::Reg(reads[0].result)}));
+  EXPECT_EQ(launches[1].buffers[0], views[0].result);
 }
 
 TEST_F(PlacementTest, ConstantsAreCopiedAtTheStart) {

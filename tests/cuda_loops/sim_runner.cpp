@@ -150,10 +150,10 @@ void SimRunner::Add(const std::string& text, std::vector<Run> runs) {
   ASSERT_TRUE(succeeded(passes.run(*program.lowered)));
   mlir::func::FuncOp function = *program.lowered->getOps<mlir::func::FuncOp>().begin();
   for (mlir::Operation& op : function.getBody().front().without_terminator()) {
-    auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
-    ASSERT_TRUE(kernel) << "no kernel: " << op.getName().getStringRef().str();
-    ASSERT_TRUE(target_->canCompile(kernel));
-    auto code = target_->addKernel(kernel, {});
+    const bool isKernel = llvm::isa<ir::KernelOp>(op);
+    ASSERT_TRUE(isKernel ? target_->canCompile(&op) : target_->hasLibraryKernel(&op))
+        << "no kernel: " << op.getName().getStringRef().str();
+    auto code = isKernel ? target_->addKernel(&op, {}) : target_->addLibraryKernel(&op);
     ASSERT_TRUE(succeeded(code));
     codes_.push_back(*code);
     program.kernels.push_back(std::move(*code));
@@ -190,10 +190,11 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
     ASSERT_TRUE(want.ok()) << want.status();
     expected = *want;
   }
+  std::vector<int64_t> symbols = run.symbols;
   auto evaluate = [&](mlir::AffineExpr expr) -> int64_t {
     if (!expr) return 1;
     llvm::SmallVector<mlir::AffineExpr> constants;
-    for (int64_t symbol : run.symbols) constants.push_back(mlir::getAffineConstantExpr(symbol, &context_));
+    for (int64_t symbol : symbols) constants.push_back(mlir::getAffineConstantExpr(symbol, &context_));
     return *ir::getConstant(ir::simplifyExtent(expr.replaceSymbols(constants)));
   };
   std::vector<std::unique_ptr<DeviceMemory>> memories;
@@ -201,6 +202,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
     return memories.emplace_back(std::make_unique<DeviceMemory>(bytes, offset)).get();
   };
   llvm::DenseMap<mlir::Value, DeviceMemory*> values;
+  llvm::DenseMap<mlir::Value, int64_t> bytes_of;
   auto function = *program.lowered->getOps<mlir::func::FuncOp>().begin();
   for (auto [argument, input] : llvm::zip(function.getArguments(), run.inputs)) {
     const int64_t size = DTypeBits(input.dtype()) / 8;
@@ -211,15 +213,19 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
   DeviceMemory* error_word = allocate(sizeof(error));
   memset(error_word->data(), 0, sizeof(error));
   size_t position = 0;
-  for (auto kernel : function.getOps<ir::KernelOp>()) {
+  for (mlir::Operation& kernel : function.getBody().front().without_terminator()) {
     const KernelCode& code = program.kernels[position++];
     std::vector<DeviceMemory*> buffers;
-    for (mlir::Value input : kernel.getInputs()) buffers.push_back(values.lookup(input));
-    for (mlir::Value result : kernel.getResults()) {
+    for (mlir::Value input : kernel.getOperands()) buffers.push_back(values.lookup(input));
+    auto size_of = [&](mlir::Value result, mlir::AffineExpr elements) {
       auto type = llvm::cast<mlir::RankedTensorType>(result.getType());
-      int64_t bytes = DTypeBits(ir::getDType(type.getElementType())) / 8;
-      for (mlir::AffineExpr extent : ir::getExtents(type)) bytes *= evaluate(extent);
-      buffers.push_back(values[result] = allocate(bytes));
+      const int64_t bytes = DTypeBits(ir::getDType(type.getElementType())) / 8;
+      return bytes * evaluate(elements ? elements : ir::product(&context_, ir::getExtents(type)));
+    };
+    for (mlir::OpResult result : kernel.getResults()) {
+      const unsigned number = result.getResultNumber();
+      bytes_of[result] = size_of(result, number < code.capacities.size() ? code.capacities[number] : nullptr);
+      buffers.push_back(values[result] = allocate(bytes_of[result]));
     }
     for (mlir::AffineExpr bytes : code.temporaryBytes) buffers.push_back(allocate(evaluate(bytes)));
     for (const LaunchSpec& launch : code.launches) {
@@ -227,7 +233,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
       std::vector<void*> pointers;
       for (int32_t buffer : launch.buffers) pointers.push_back(buffers[buffer]->data());
       std::vector<long long> scalars;
-      for (unsigned symbol : launch.symbols) scalars.push_back(run.symbols[symbol]);
+      for (unsigned symbol : launch.symbols) scalars.push_back(symbols[symbol]);
       void* error_pointer = error_word->data();
       std::vector<void*> params;
       for (void*& pointer : pointers) params.push_back(&pointer);
@@ -244,6 +250,14 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
           params.data());
       ASSERT_TRUE(status.ok()) << status;
     }
+    if (code.found < 0) continue;
+    // The symbol that the results have and nothing else: the last one.
+    memcpy(&symbols.emplace_back(), buffers[kernel.getNumOperands() + kernel.getNumResults() + code.found]->data(),
+           sizeof(int64_t));
+    for (mlir::Value result : kernel.getResults()) {
+      ASSERT_LE(size_of(result, nullptr), bytes_of[result]);
+      bytes_of[result] = size_of(result, nullptr);
+    }
   }
   memcpy(&error, error_word->data(), sizeof(error));
   ASSERT_EQ(error, run.error);
@@ -253,7 +267,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
   for (auto [value, want] : llvm::zip(returned, expected)) {
     DeviceMemory* memory = values.lookup(value);
     ASSERT_NE(memory, nullptr);
-    ASSERT_EQ(memory->bytes(), want.num_elements() * DTypeBits(want.dtype()) / 8);
+    ASSERT_EQ(bytes_of.lookup(value), want.num_elements() * DTypeBits(want.dtype()) / 8);
     Compare(Tensor::Wrap(memory->data(), want.dtype(), want.dims(), ContiguousStrides(want.dims()), [] {}), want,
             run.tolerance);
   }

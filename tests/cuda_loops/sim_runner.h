@@ -27,7 +27,8 @@ class SimRunner {
     int offset = 0;
     int64_t error = 0;  // the code that the kernels report
   };
-  // A function of level-1 ops, which must all become kernels, and what it is to be run on.
+  // A function of level-1 ops, which must all become kernels or launches of the device library, and what it is to be
+  // run on. An extent that an op finds out is the symbol after those of the run.
   void Add(const std::string& text, std::vector<Run> runs);
   // Compiles and runs all of them.
   void Check();

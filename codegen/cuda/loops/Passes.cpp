@@ -23,7 +23,9 @@ struct ScheduleCudaPass : PassWrapper<ScheduleCudaPass, OperationPass<ModuleOp>>
   ScheduleCudaPass(const ScheduleCudaPass &other) : PassWrapper(other) {}
 
   llvm::StringRef getArgument() const override { return "tcc-schedule-cuda"; }
-  llvm::StringRef getDescription() const override { return "print what CUDA schedules make of kernels of loops"; }
+  llvm::StringRef getDescription() const override {
+    return "print what CUDA schedules make of kernels of loops, and the launches of library kernels";
+  }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, func::FuncDialect, gpu::GPUDialect, math::MathDialect, memref::MemRefDialect,
                     scf::SCFDialect, vector::VectorDialect>();
@@ -43,14 +45,21 @@ struct ScheduleCudaPass : PassWrapper<ScheduleCudaPass, OperationPass<ModuleOp>>
     options.backend.emitSource = source;
     options.backend.emit = [](CudaText, llvm::StringRef, llvm::StringRef text) { llvm::outs() << text << "\n"; };
     CudaTarget target(&getContext(), std::move(options));
-    WalkResult walked = getOperation().walk([&](ir::KernelOp kernel) {
-      FailureOr<KernelCode> code = target.addKernel(kernel, {});
+    WalkResult walked = getOperation().walk([&](Operation *op) {
+      bool isKernel = llvm::isa<ir::KernelOp>(op);
+      if (!isKernel && !target.hasLibraryKernel(op))
+        return WalkResult::advance();
+      FailureOr<KernelCode> code = isKernel ? target.addKernel(op, {}) : target.addLibraryKernel(op);
       if (failed(code))
         return WalkResult::interrupt();
       llvm::outs() << "// " << code->schedule << "\n";
-      for (auto [launch, choice] : llvm::zip(code->launches, code->choices))
+      for (auto [i, launch] : llvm::enumerate(code->launches)) {
         llvm::outs() << "// launch " << launch.function << ": " << launch.device->grid[0] << " blocks of "
-                     << launch.device->block[0] << " threads; " << choice << "\n";
+                     << launch.device->block[0] << " threads";
+        if (i < code->choices.size())
+          llvm::outs() << "; " << code->choices[i];
+        llvm::outs() << "\n";
+      }
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())
