@@ -105,8 +105,8 @@ Value combineUpdate(OpBuilder &b, Location loc, ir::ScatterOp scatter, Value old
   }
 }
 
-void emitScatterUpdate(OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter, const Point &point,
-                       ValueRange results, Value memref, llvm::ArrayRef<Value> symbols, bool nativeBf16) {
+void atScatterTarget(OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter, const Point &point, ValueRange results,
+                     llvm::ArrayRef<Value> symbols, llvm::function_ref<void(Value offset)> use) {
   Location loc = nest.op.getLoc();
   MLIRContext *mlir = nest.op.getContext();
   // Positions are the same in all lanes.
@@ -120,8 +120,27 @@ void emitScatterUpdate(OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter
   for (unsigned i = 0; i < results.size() - 1; ++i)
     compact[getAffineDimExpr(kFirstPosition + i, mlir)] = getAffineDimExpr(nest.numDims() + i, mlir);
   auto emit = [&](AffineExpr expr) { return affine::expandAffineExpr(b, loc, expr.replace(compact), dims, symbols); };
-  auto update = [&] {
-    Value offset = emit(nest.offset.lookup(scatter)), value = results.back();
+  auto it = nest.conditions.find(scatter);
+  if (it == nest.conditions.end())
+    return use(emit(nest.offset.lookup(scatter)));
+  Value holds = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
+  for (auto [expr, equal] : llvm::zip(it->second.exprs, it->second.equal)) {
+    auto predicate = equal ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
+    holds = b.createOrFold<arith::AndIOp>(
+        loc, holds,
+        b.createOrFold<arith::CmpIOp>(loc, predicate, emit(expr), b.create<arith::ConstantIndexOp>(loc, 0)));
+  }
+  auto branch = b.create<scf::IfOp>(loc, holds, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  use(emit(nest.offset.lookup(scatter)));
+}
+
+void emitScatterUpdate(OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter, const Point &point,
+                       ValueRange results, Value memref, llvm::ArrayRef<Value> symbols, bool nativeBf16) {
+  Location loc = nest.op.getLoc();
+  atScatterTarget(b, nest, scatter, point, results, symbols, [&](Value offset) {
+    Value value = results.back();
     Type element = getElementTypeOrSelf(scatter.getY().getType());
     auto vector = llvm::dyn_cast<VectorType>(value.getType());
     if (scatter.getKind() != ir::ScatterKind::Assign) {
@@ -143,21 +162,7 @@ void emitScatterUpdate(OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter
       b.create<vector::MaskedStoreOp>(loc, memref, offset, point.mask, value);
     else
       b.create<vector::StoreOp>(loc, value, memref, offset);
-  };
-  auto it = nest.conditions.find(scatter);
-  if (it == nest.conditions.end())
-    return update();
-  Value holds = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
-  for (auto [expr, equal] : llvm::zip(it->second.exprs, it->second.equal)) {
-    auto predicate = equal ? arith::CmpIPredicate::eq : arith::CmpIPredicate::sge;
-    holds = b.createOrFold<arith::AndIOp>(
-        loc, holds,
-        b.createOrFold<arith::CmpIOp>(loc, predicate, emit(expr), b.create<arith::ConstantIndexOp>(loc, 0)));
-  }
-  auto branch = b.create<scf::IfOp>(loc, holds, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  update();
+  });
 }
 
 } // namespace tcc::codegen

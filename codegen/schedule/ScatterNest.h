@@ -24,8 +24,14 @@ bool dependsOn(const LoopNest &nest, mlir::AffineExpr expr, unsigned dim);
 mlir::Value combineUpdate(mlir::OpBuilder &b, mlir::Location loc, ir::ScatterOp scatter, mlir::Value old,
                           mlir::Value update);
 
+/// Emits what is done at the element of the result that a point updates, where the scatter's mask holds; `use` gets its
+/// offset. `results` is what the nest's body yields at the point: the positions, then the update.
+void atScatterTarget(mlir::OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter, const Point &point,
+                     mlir::ValueRange results, llvm::ArrayRef<mlir::Value> symbols,
+                     llvm::function_ref<void(mlir::Value offset)> use);
+
 /// Updates an element of `memref`, or side by side the elements of all lanes of the point (which have the same
-/// positions). `results` is what the nest's body yields there: the positions, then the update.
+/// positions).
 void emitScatterUpdate(mlir::OpBuilder &b, const LoopNest &nest, ir::ScatterOp scatter, const Point &point,
                        mlir::ValueRange results, mlir::Value memref, llvm::ArrayRef<mlir::Value> symbols,
                        bool nativeBf16 = false);

@@ -1,4 +1,7 @@
 // Softmax and normalisations on the simulated CUDA device: one launch, by a warp or a block for each row.
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/substitute.h"
 #include "sim_runner.h"
 
@@ -25,6 +28,43 @@ TEST(CudaRows, Softmax) {
   runner.Add("func.func @f(%x: " + t + ") -> " + t + " {\n%y = tcc.softmax %x {axis = 1 : i64} : (" + t + ") -> " + t +
                  "\nreturn %y : " + t + "\n}",
              {{.inputs = {RandomTensor(DType::kF16, {3, 40, 17}, 1)}, .tolerance = 2e-3}});
+  runner.Check();
+}
+
+// Rows that no block can keep are read twice: maximum and sum in one pass.
+TEST(CudaRows, LongSoftmax) {
+  SimRunner runner;
+  const int64_t m = 16, n = 100003;
+  const std::string t = Type("f32", {m, n}), d = "tensor<?x?xf32, #tcc.extents<s0, s1>>";
+  runner.Add("func.func @f(%x: " + t + ") -> " + t + " {\n%y = tcc.softmax %x {axis = 1 : i64} : (" + t + ") -> " + t +
+                 "\nreturn %y : " + t + "\n}",
+             {{.inputs = {RandomTensor(DType::kF32, {m, n}, 1, -9, 90)}, .tolerance = 1e-6}});
+  EXPECT_EQ(runner.codes().back().launches.size(), 1u);
+  // Infinities and NaN; nothing but -inf; elements that are far apart. As the reference, which looks for the maximum
+  // first.
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<SimRunner::Run> runs;
+  for (const std::vector<float>& values : {std::vector<float>{1, inf, 2},
+                                           {-inf, -inf, -inf},
+                                           {-inf, 3, -inf},
+                                           {inf, inf, 1},
+                                           {1, std::nanf(""), 2},
+                                           {-200, 200, 0},
+                                           {5, 5, -inf},
+                                           {-inf, -inf, inf}})
+    for (int64_t rows : {1, 9}) {
+      Tensor x = *Tensor::Allocate(DType::kF32, {rows, 301});
+      for (int64_t i = 0; i < x.num_elements(); ++i) x.data_as<float>()[i] = values[(i / 3 + i) % 3];
+      runs.push_back({.inputs = {x}, .symbols = {rows, 301}});
+    }
+  runs.push_back({.inputs = {RandomTensor(DType::kF32, {20, 1}, 2)}, .symbols = {20, 1}});
+  for (const char* op : {"softmax", "log_softmax"})
+    runner.Add(
+        "func.func @f(%x: " + d + ") -> " + d +
+            " attributes {tcc.symbols = [#tcc.symbol<\"m\", 0, 100000000, 1>, #tcc.symbol<\"n\", 1, 100000000, 1>]} "
+            "{\n%y = tcc." +
+            op + " %x {axis = 1 : i64} : (" + d + ") -> " + d + "\nreturn %y : " + d + "\n}",
+        runs);
   runner.Check();
 }
 

@@ -37,11 +37,23 @@ Values LoopFunction::identities(const LoopNest &nest) {
 }
 
 Values LoopFunction::groupReduce(const LoopNest &nest, ValueRange given, int64_t group, int64_t block, bool inner) {
+  return groupReduce(given, group, block, inner, [&](ValueRange x, ValueRange y) {
+    Values after;
+    for (unsigned r = 0; r < x.size(); ++r)
+      after.push_back(reduceCombine(b, nest, r, x[r], y[r]));
+    return after;
+  });
+}
+
+Values LoopFunction::groupReduce(ValueRange given, int64_t group, int64_t block, bool inner, Combine combine) {
   Values values(given);
   auto lanes = [&](int64_t most) {
-    for (int64_t distance = most / 2; distance >= 1; distance /= 2)
-      for (auto [r, value] : llvm::enumerate(values))
-        value = reduceCombine(b, nest, r, value, exchange(b, loc, value, distance));
+    for (int64_t distance = most / 2; distance >= 1; distance /= 2) {
+      Values others;
+      for (Value value : values)
+        others.push_back(exchange(b, loc, value, distance));
+      values = combine(values, others);
+    }
   };
   if (group == 1)
     return values;
@@ -91,10 +103,10 @@ Values LoopFunction::groupReduce(const LoopNest &nest, ValueRange given, int64_t
       constant(1), constant(parts), constant(1), sums,
       [&](Value i, ValueRange before) {
         Value at = add(first, b.createOrFold<arith::MulIOp>(loc, i, step));
-        Values after;
+        Values others;
         for (unsigned r = 0; r < values.size(); ++r)
-          after.push_back(reduceCombine(b, nest, r, before[r], read(r, at)));
-        return after;
+          others.push_back(read(r, at));
+        return combine(before, others);
       },
       /*unroll=*/true);
 }

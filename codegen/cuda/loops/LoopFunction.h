@@ -13,6 +13,8 @@
 
 namespace tcc::codegen::cuda {
 
+class LibraryKernel;
+
 class LoopFunction : private GroupNests {
 public:
   LoopFunction(const GroupNests &nests, ir::KernelOp kernel, CudaBackend &backend, bool strict);
@@ -76,7 +78,17 @@ private:
   mlir::LogicalResult emitPointwise(KernelCode &code);
   mlir::LogicalResult emitTransposed(KernelCode &code, unsigned lane, unsigned tile);
   std::optional<unsigned> findTile(const LoopNest &nest, unsigned lane);
+
+  //===- Updates of a scatter (Scatter.cpp) --------------------------------===//
   mlir::LogicalResult emitScatter(KernelCode &code);
+  mlir::LogicalResult emitScatterInOrder(KernelCode &code);
+  mlir::LogicalResult emitScatterLast(KernelCode &code);
+  mlir::LogicalResult emitScatterSorted(KernelCode &code);
+  /// Begins a function with a thread for each point; `use` gets its number, the point and what the body yields there.
+  void forEachUpdate(llvm::StringRef name, llvm::ArrayRef<int32_t> extra, llvm::ArrayRef<mlir::Type> elements,
+                     llvm::function_ref<void(mlir::Value, const Point &, mlir::ValueRange)> use);
+  mlir::AffineExpr updateBlocks();
+  void appendLaunches(KernelCode &code, LibraryKernel &made, llvm::StringRef choice);
 
   //===- Reductions (Reduction.cpp, GroupReduce.cpp) -----------------------===//
   struct ReducePlan {
@@ -99,13 +111,21 @@ private:
   /// Combines the values of `group` threads, neighbours by number (`inner`) or `block / group` apart; all of them get
   /// the result. To be reached by all threads of the block for more than a warp, else of the warp.
   Values groupReduce(const LoopNest &nest, mlir::ValueRange values, int64_t group, int64_t block, bool inner);
+  /// The same of values that are combined together.
+  using Combine = llvm::function_ref<Values(mlir::ValueRange, mlir::ValueRange)>;
+  Values groupReduce(mlir::ValueRange values, int64_t group, int64_t block, bool inner, Combine combine);
 
   //===- Several nests over the same rows (Rows.cpp) -----------------------===//
   struct RowPlan;
   RowPlan planRows();
   void planKept(RowPlan &plan, int64_t length);
   mlir::LogicalResult emitRows(KernelCode &code);
-  void emitRowNest(const LoopNest &nest, const RowPlan &plan, mlir::ValueRange row);
+  /// `sum`: a nest that is done in the same pass (isOnlineSoftmax).
+  void emitRowNest(const LoopNest &nest, const RowPlan &plan, mlir::ValueRange row, const LoopNest *sum = nullptr);
+  /// Maximum and sum of exponentials, of one more element and of two parts, and the sum in the end (OnlineSoftmax.cpp).
+  Values addOnline(const LoopNest &most, mlir::Value x, mlir::ValueRange before);
+  Values mergeOnline(const LoopNest &most, mlir::ValueRange x, mlir::ValueRange y);
+  mlir::Value finishOnline(mlir::ValueRange both);
 
   ir::KernelOp kernel;
   CudaBackend &backend;
@@ -130,6 +150,9 @@ private:
   llvm::DenseMap<mlir::Operation *, Kept> kept;
   BodyContext context;
 };
+
+/// Whether `sum` adds up exp(x - the maximum) of the elements that `most` is the maximum of.
+bool isOnlineSoftmax(const LoopNest &most, const LoopNest &sum);
 
 /// Whether offset(lane = 0) is a multiple of `width` at all points.
 bool isAligned(mlir::AffineExpr offset, unsigned lane, int64_t width);

@@ -214,7 +214,7 @@ void LoopFunction::planKept(RowPlan &plan, int64_t length) {
   }
 }
 
-void LoopFunction::emitRowNest(const LoopNest &nest, const RowPlan &plan, ValueRange row) {
+void LoopFunction::emitRowNest(const LoopNest &nest, const RowPlan &plan, ValueRange row, const LoopNest *sum) {
   unsigned prefix = group.prefix;
   BodyEmitter body(b, nest, context);
   RowSpace space = spaceOf(nest, prefix);
@@ -289,6 +289,24 @@ void LoopFunction::emitRowNest(const LoopNest &nest, const RowPlan &plan, ValueR
       return after;
     });
   };
+  if (sum) {
+    Values init = identities(nest);
+    init.push_back(identities(*sum)[0]);
+    Values both = share(init, [&](const Chunk &chunk, ValueRange before) {
+      return forElements(nest, body, chunk, before, [&](Value, const Point &, ValueRange results, ValueRange carried) {
+        return addOnline(nest, results[0], carried);
+      });
+    });
+    both = groupReduce(both, plan.group, plan.block, /*inner=*/true,
+                       [&](ValueRange x, ValueRange y) { return mergeOnline(nest, x, y); });
+    setRegisters(both[0]);
+    Value tensor = sum->op.getResult(0), total = finishOnline(both);
+    registerValues[tensor] = total;
+    BodyEmitter sumBody(b, *sum, context);
+    if (used.count(tensor))
+      when(isFirst, [&] { storeResult(sumBody, *sum, 0, total, Point{dims}); });
+    return;
+  }
   if (space.isReduced) {
     Values sums = share(identities(nest), accumulate);
     setRegisters(groupReduce(nest, sums, plan.group, plan.block, /*inner=*/true));
@@ -359,10 +377,18 @@ LogicalResult LoopFunction::emitRows(KernelCode &code) {
                                                    llvm::ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     }
     Values indices = delinearize(row, extents);
-    for (auto [i, nest] : llvm::enumerate(nests)) {
+    for (size_t i = 0; i < nests.size(); ++i) {
       if (plan.barrierBefore[i])
         barrier();
-      emitRowNest(nest, plan, indices);
+      // What threads keep costs nothing to read again.
+      auto isKept = [&](ir::LoadOp load) {
+        return plan.locals.count(load.getTensor()) || plan.shared.count(load.getTensor());
+      };
+      bool isOnline = i + 1 < nests.size() && plan.kept.empty() && !plan.barrierBefore[i + 1] &&
+                      llvm::none_of(nests[i].loads(), isKept) && spaceOf(nests[i], prefix).isReduced &&
+                      isOnlineSoftmax(nests[i], nests[i + 1]);
+      emitRowNest(nests[i], plan, indices, isOnline ? &nests[i + 1] : nullptr);
+      i += isOnline;
     }
   };
   if (isBlock)

@@ -44,3 +44,19 @@ func.func @long_row(%x: tensor<1000000xf32>) -> tensor<1000000xf32> {
   %y = tcc.scan %x {kind = #tcc.reduce_kind<sum>, axis = 0 : i64, exclusive = false, reverse = false} : (tensor<1000000xf32>) -> tensor<1000000xf32>
   return %y : tensor<1000000xf32>
 }
+
+// Updates whose order changes nothing are atomic; sums of floats keep theirs.
+// CHECK: // scatter
+// CHECK: // launch scatter_atomic_{{.*}}: 32 blocks of 128 threads; an atomic update a thread
+func.func @counts(%x: tensor<50xi32>, %i: tensor<4096x1xi64>, %u: tensor<4096xi32>) -> tensor<50xi32> {
+  %y = tcc.scatter_nd %x, %i, %u {kind = #tcc.scatter_kind<add>} : (tensor<50xi32>, tensor<4096x1xi64>, tensor<4096xi32>) -> tensor<50xi32>
+  return %y : tensor<50xi32>
+}
+// CHECK: // scatter
+// CHECK: // launch scatter_keys_
+// CHECK-NEXT: // launch scatter_sort_
+// CHECK: // launch scatter_sums_{{.*}}: 2048 blocks of 128 threads; updates in order, a thread for an element
+func.func @sums(%x: tensor<50x64xf32>, %i: tensor<4096x1xi64>, %u: tensor<4096x64xf32>) -> tensor<50x64xf32> {
+  %y = tcc.scatter_nd %x, %i, %u {kind = #tcc.scatter_kind<add>} : (tensor<50x64xf32>, tensor<4096x1xi64>, tensor<4096x64xf32>) -> tensor<50x64xf32>
+  return %y : tensor<50x64xf32>
+}
