@@ -134,6 +134,15 @@ DimSpec DimFromJson(const nlohmann::json& json) {
   return dim;
 }
 
+// "sm_90a" and the like, or "compute_90": the PTX of an architecture.
+bool IsCudaArch(std::string_view arch) {
+  constexpr std::string_view kPtx = "compute_";
+  const std::string name =
+      arch.rfind(kPtx, 0) == 0 ? absl::StrCat("sm_", View(arch.substr(kPtx.size()))) : std::string(arch);
+  if (name != arch && arch.back() == 'a') return false;  // such PTX runs on no other architecture
+  return std::find(std::begin(kCudaArchs), std::end(kCudaArchs), name) != std::end(kCudaArchs);
+}
+
 }  // namespace
 
 absl::StatusOr<Mode> ParseMode(std::string_view text) { return Lookup(kModes, text, "mode"); }
@@ -158,12 +167,12 @@ absl::StatusOr<TargetSpec> ParseTarget(std::string_view text) {
     target.kind = TargetSpec::Kind::kCuda;
     if (!name.empty()) {
       for (const absl::string_view arch : absl::StrSplit(View(name), ',')) {
-        if (std::find(std::begin(kCudaArchs), std::end(kCudaArchs), std::string_view(arch.data(), arch.size())) ==
-            std::end(kCudaArchs)) {
+        if (!IsCudaArch({arch.data(), arch.size()})) {
           return absl::InvalidArgumentError(
               absl::StrCat("target '", View(text), "': unknown architecture '", arch, "'; there are ",
                            absl::StrJoin(kCudaArchs, ", ",
-                                         [](std::string* out, std::string_view a) { absl::StrAppend(out, View(a)); })));
+                                         [](std::string* out, std::string_view a) { absl::StrAppend(out, View(a)); }),
+                           "; with compute_ instead of sm_, PTX for GPUs of that kind and newer ones"));
         }
         if (std::find(target.archs.begin(), target.archs.end(), arch) == target.archs.end()) {
           target.archs.emplace_back(arch);

@@ -26,8 +26,9 @@ std::string_view NumericsName(Numerics numerics);
 struct TargetSpec {
   enum class Kind { kCpu, kCuda, kCudaSim };
   Kind kind = Kind::kCpu;
-  std::string name;                // kCpu: an LLVM CPU name; empty: this machine's
-  std::vector<std::string> archs;  // kCuda: of kCudaArchs, without repeats; empty: that of the device there is
+  std::string name;  // kCpu: an LLVM CPU name; empty: this machine's
+  // kCuda: of kCudaArchs, or the same with compute_ (PTX), without repeats; empty: that of the device there is.
+  std::vector<std::string> archs;
 };
 // InvalidArgument for what is no target, with what there is.
 absl::StatusOr<TargetSpec> ParseTarget(std::string_view text);

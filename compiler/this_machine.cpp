@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/cpu_features.h"
+#include "runtime/cuda_files.h"
 #include "runtime/devices/registry.h"
 #include "runtime/status.h"
 
@@ -26,49 +25,28 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Size and time of a file, or of each file of a folder whose name begins so; links followed.
-void Note(const fs::path& path, std::string_view prefix, std::vector<std::string>* parts) {
-  std::error_code error;
-  std::vector<fs::path> files;
-  if (fs::is_directory(path, error)) {
-    for (fs::directory_iterator it(path, error); !error && it != fs::directory_iterator(); it.increment(error)) {
-      if (absl::StartsWith(it->path().filename().string(), {prefix.data(), prefix.size()})) files.push_back(it->path());
-    }
-  } else {
-    files.push_back(path);
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    struct stat info = {};
-    if (::stat(file.c_str(), &info) != 0) continue;
-    parts->push_back(
-        absl::StrCat(file.string(), " ", info.st_size, ".", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec));
-  }
+// Size and time of a file, links followed. Nothing for what is not there.
+void Note(const fs::path& file, std::vector<std::string>* parts) {
+  struct stat info = {};
+  if (::stat(file.c_str(), &info) != 0) return;
+  parts->push_back(absl::StrCat(file.string(), " ", info.st_size, ".", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec));
 }
 
+// What the search of the compiler finds, so that no place it looks in is forgotten here.
 void NoteNvrtc(std::vector<std::string>* parts) {
-  constexpr std::string_view kLibrary = "libnvrtc.so";
-  for (const char* name : {"TCC_NVRTC", "TCC_CUDA_INCLUDE", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"}) {
-    const std::string value = Variable(name);
-    parts->push_back(absl::StrCat(name, "=", value));
-    if (value.empty()) continue;
-    for (const char* folder : {"", "lib", "lib64"}) Note(fs::path(value) / folder, kLibrary, parts);
-  }
-  for (const absl::string_view folder : absl::StrSplit(Variable("LD_LIBRARY_PATH"), ':', absl::SkipEmpty())) {
-    Note(std::string(folder), kLibrary, parts);
-  }
-  for (const char* folder :
-       {"/usr/local/cuda/lib64", "/usr/local/cuda/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64"}) {
-    Note(folder, kLibrary, parts);
-  }
+  // Not by asking the loader, which would load it; what that finds changes with its cache.
+  const absl::StatusOr<std::string> library = FindNvrtc({}, /*ask_loader=*/false);
+  Note(library.ok() ? *library : "/etc/ld.so.cache", parts);
+  const absl::StatusOr<std::string> headers = FindCudaInclude({}, library.value_or(""));
+  if (headers.ok()) Note(fs::path(*headers) / "cuda_fp16.h", parts);
 }
 
 void NoteSimCompiler(std::vector<std::string>* parts) {
   const std::string chosen = Variable("TCC_SIM_CXX");
   parts->push_back(absl::StrCat("TCC_SIM_CXX=", chosen));
-  if (!chosen.empty()) Note(chosen, "", parts);
+  if (!chosen.empty()) Note(chosen, parts);
   for (const absl::string_view folder : absl::StrSplit(Variable("PATH"), ':', absl::SkipEmpty())) {
-    for (const char* name : {"clang++-19", "clang++"}) Note(fs::path(std::string(folder)) / name, "", parts);
+    for (const char* name : {"clang++-19", "clang++"}) Note(fs::path(std::string(folder)) / name, parts);
   }
   parts->push_back(std::string(HostArch()));
   parts->push_back(absl::StrJoin(HostCpuFeatures(), ","));
@@ -93,14 +71,17 @@ absl::Status ResolveTarget(Options* options) {
                      "; to compile for one elsewhere, name its architecture, as in --target=cuda:sm_90a"));
   }
   const int capability = (*device)->properties().compute_capability;
+  const auto possible = [&](const std::string& arch) { return ParseTarget(absl::StrCat("cuda:", arch)).ok(); };
   // From 9.0 on with the instructions of that very architecture.
-  std::string resolved = absl::StrCat("cuda:sm_", capability, capability >= 90 ? "a" : "");
-  if (!ParseTarget(resolved).ok()) {
+  std::string arch = absl::StrCat("sm_", capability, capability >= 90 ? "a" : "");
+  // Of a newer one than there was when this was written, the driver compiles PTX.
+  for (int older = capability; !possible(arch) && older >= 80; --older) arch = absl::StrCat("compute_", older);
+  if (!possible(arch)) {
     return absl::UnimplementedError(absl::StrCat("target 'cuda': no code is made for ", (*device)->name(), " (",
                                                  (*device)->properties().name, ", compute capability ", capability / 10,
                                                  ".", capability % 10, ")"));
   }
-  options->target = std::move(resolved);
+  options->target = absl::StrCat("cuda:", arch);
   return absl::OkStatus();
 }
 

@@ -22,15 +22,19 @@ constexpr Architecture kArchitectures[] = {
     {"sm_89", 89, 24, 1536, 99, 100, 24},       {"sm_90", 90, 114, 2048, 227, 228, 50},
     {"sm_90a", 90, 114, 2048, 227, 228, 50},    {"sm_100", 100, 142, 2048, 227, 228, 100},
     {"sm_100a", 100, 142, 2048, 227, 228, 100}, {"sm_103", 103, 142, 2048, 227, 228, 100},
-    {"sm_103a", 103, 142, 2048, 227, 228, 100}, {"sm_120", 120, 36, 1536, 99, 100, 32},
-    {"sm_120a", 120, 36, 1536, 99, 100, 32},    {"sim", 90, 8, 2048, 227, 228, 50},
+    {"sm_103a", 103, 142, 2048, 227, 228, 100}, {"sm_110", 110, 20, 1536, 227, 228, 32},
+    {"sm_110a", 110, 20, 1536, 227, 228, 32},   {"sm_120", 120, 36, 1536, 99, 100, 32},
+    {"sm_120a", 120, 36, 1536, 99, 100, 32},    {"sm_121", 121, 48, 1536, 99, 100, 24},
+    {"sm_121a", 121, 48, 1536, 99, 100, 24},    {"sim", 90, 8, 2048, 227, 228, 50},
 };
 
 } // namespace
 
 llvm::Expected<CudaDescription> describeCuda(llvm::StringRef arch) {
+  // PTX for GPUs of that architecture and newer ones.
+  std::string name = arch.starts_with("compute_") ? "sm_" + arch.substr(8).str() : arch.str();
   for (const Architecture &known : kArchitectures)
-    if (known.name == arch)
+    if (known.name == name)
       return CudaDescription{.arch = arch.str(),
                              .computeCapability = known.capability,
                              .multiprocessors = known.multiprocessors,

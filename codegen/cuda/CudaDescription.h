@@ -25,7 +25,7 @@ struct CudaDescription {
   bool isSim() const { return arch == "sim"; }
 };
 
-/// "sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "sm_120", ... and "sim". An error, which lists what there is, for
+/// "sm_80", "sm_86", "sm_90", "sm_90a", ..., "compute_90" (PTX) and "sim". An error, which lists what there is, for
 /// others.
 llvm::Expected<CudaDescription> describeCuda(llvm::StringRef arch);
 

@@ -73,6 +73,9 @@ class FolderTest {
     return absl::OkStatus();
   }
 
+  // What ran as library kernels on the host.
+  const std::set<std::string>& library_kernels() const { return library_kernels_; }
+
  private:
   absl::Status RunSet(const std::string& model, const fs::path& set, std::shared_ptr<Session>* session) {
     std::map<std::string, std::string> constants;
@@ -105,6 +108,11 @@ class FolderTest {
     }
     std::vector<Tensor> outputs;
     TCC_RETURN_IF_ERROR((*session)->Run(inputs, RunOptions(), &outputs));
+    for (const CompileEvent& event : (*session)->events()) {
+      for (const KernelRecord& kernel : event.kernels) {
+        if (kernel.schedule.empty()) library_kernels_.insert(kernel.name);
+      }
+    }
 
     std::vector<Tensor> expected;
     for (size_t i = 0; i < interface_.outputs.size(); ++i) {
@@ -153,6 +161,7 @@ class FolderTest {
   Tolerance tolerance_;
   bool allow_fallback_;
   onnx::Interface interface_;
+  std::set<std::string> library_kernels_;
 };
 
 struct TestCommand {
@@ -234,10 +243,13 @@ struct TestCommand {
       for (size_t i; (i = next++) < tests.size();) {
         const std::string name = tests[i].filename();
         Outcome outcome;
+        std::set<std::string> library;
         if (const auto skip = skips.find(name); skip != skips.end()) {
           outcome = {Outcome::kSkip, skip->second};
         } else {
-          const absl::Status status = FolderTest(tests[i], options, kind, tolerance, compile.allow_fallback()).Run();
+          FolderTest test(tests[i], options, kind, tolerance, compile.allow_fallback());
+          const absl::Status status = test.Run();
+          library = test.library_kernels();
           // A clear refusal is no wrong result.
           if (!status.ok()) {
             outcome = {absl::IsUnimplemented(status) ? Outcome::kSkip : Outcome::kFailed, OneLine(status.message())};
@@ -247,7 +259,10 @@ struct TestCommand {
         std::lock_guard lock(mutex);
         ++counts[outcome.kind];
         if (json) {
-          results.push_back({{"name", name}, {"outcome", kNames[outcome.kind]}, {"reason", outcome.reason}});
+          results.push_back({{"name", name},
+                             {"outcome", kNames[outcome.kind]},
+                             {"reason", outcome.reason},
+                             {"library_kernels", library}});
         } else {
           std::printf("%s %s%s%s\n", kNames[outcome.kind], name.c_str(), outcome.reason.empty() ? "" : " ",
                       outcome.reason.c_str());

@@ -132,7 +132,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for name, array in (('input_0', x), ('output_0', x + x)):
         with open(os.path.join(case, 'test_data_set_0', name + '.pb'), 'wb') as file:
             file.write(onnx.numpy_helper.from_array(array).SerializeToString())
-    tested = ['tests', 'name', 'outcome', 'reason', 'passed', 'failed', 'skipped']
+    tested = ['tests', 'name', 'outcome', 'reason', 'library_kernels', 'passed', 'failed', 'skipped']
     result = check('test', os.path.join(scratch, 'tests'), required=tested)
     if result and [test['outcome'] for test in result['tests']] != ['PASS'] or (result.get('passed'), result.get('failed')) != (1, 0):
         failures += 1

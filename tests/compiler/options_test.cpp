@@ -25,6 +25,7 @@ TEST(Options, Targets) {
   EXPECT_EQ(ParseTarget("cuda:sm_90a")->kind, TargetSpec::Kind::kCuda);
   EXPECT_EQ(ParseTarget("cuda-sim")->kind, TargetSpec::Kind::kCudaSim);
   EXPECT_THAT(ParseTarget("cuda:sm_90a,sm_80,sm_90a")->archs, ElementsAre("sm_90a", "sm_80"));
+  EXPECT_THAT(ParseTarget("cuda:sm_80,compute_121")->archs, ElementsAre("sm_80", "compute_121"));
   EXPECT_THAT(ParseTarget("cuda")->archs, IsEmpty());
   EXPECT_THAT(std::string(ParseTarget("cuda:sm_91").status().message()),
               AllOf(HasSubstr("unknown architecture 'sm_91'"), HasSubstr("sm_80, "), HasSubstr("sm_90a")));
@@ -32,8 +33,8 @@ TEST(Options, Targets) {
   EXPECT_TRUE(ValidateOptions({.target = "cuda"}).ok());
   EXPECT_TRUE(ValidateForPackage("m.tcc", {.mode = Mode::kReduceOverhead}).ok());
   EXPECT_EQ(ValidateForPackage("m.tcc", {.precision = Precision::kBF16}).code(), absl::StatusCode::kInvalidArgument);
-  for (const char* bad :
-       {"", "gpu", "cpu:", "cuda:", "cuda-sim:1", "cpux", "cuda:90", "cuda:sm_80,", "cuda:sm_80;sm_90"})
+  for (const char* bad : {"", "gpu", "cpu:", "cuda:", "cuda-sim:1", "cpux", "cuda:90", "cuda:sm_80,",
+                          "cuda:sm_80;sm_90", "cuda:compute_", "cuda:compute_90a", "cuda:compute_91"})
     EXPECT_FALSE(ParseTarget(bad).ok()) << bad;
 }
 

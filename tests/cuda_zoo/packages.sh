@@ -54,6 +54,9 @@ grep -oE 'lib(LLVM|MLIR|nvrtc|clang)[^ ]*' <<<"$loaded" | sort -u | sed 's/^/FAI
 [ -s "$scratch/loaded" ] && failures=$((failures + 1))
 
 [ $failures -eq 0 ] || exit 1
+# The wheel of the tests' own environment, where none is named.
+prefix=$("$python" -c 'import sys; print(sys.prefix)')
+compgen -G "$prefix/lib/python*/site-packages/nvidia/cu*/lib/libnvrtc.so*" >/dev/null && export TCC_NVRTC=${TCC_NVRTC:-$prefix}
 tried=$("$tcc" compile "$model" --input "$data" --target=cuda:sm_80 --to-phase codegen 2>&1)
 if grep -q 'TCC_NVRTC' <<<"$tried"; then
   echo 'SKIPPED: packages for GPUs: there is no NVRTC (pip install nvidia-cuda-nvrtc, or name one by TCC_NVRTC)'

@@ -1,4 +1,8 @@
 //===- CudaFiles.h - where NVRTC and the CUDA headers lie --------*- C++ -*-===//
+//
+// runtime/cuda_files.h with the errors and strings of this half.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 
 #include <string>
@@ -9,15 +13,8 @@
 
 namespace tcc::codegen {
 
-/// The file of NVRTC (libnvrtc.so.13, libnvrtc.so.12), the newest version of the first of these places that has one:
-///   1. `place`, else $TCC_NVRTC: the library, its folder, a CUDA toolkit, a Python environment or its site-packages.
-///      Where it is given and holds none, that is the error: nothing else is looked at.
-///   2. the folders of $LD_LIBRARY_PATH;
-///   3. $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, /usr/local/cuda-*;
-///   4. the system's library folders;
-///   5. the active Python or conda environment, $VIRTUAL_ENV or $CONDA_PREFIX (PyPI nvidia-cuda-nvrtc);
-///   6. where else the loader finds it: only for that it is loaded.
-/// The error lists the places that were looked at.
+/// The file of NVRTC: `place`, else $TCC_NVRTC, else the usual places, else where the loader finds it (only for that it
+/// is loaded). The error lists the places that were looked at.
 llvm::Expected<std::string> findNvrtc(llvm::StringRef place);
 
 /// The folder of cuda_fp16.h: `place`, else $TCC_CUDA_INCLUDE (an error where it has none), else beside the NVRTC that

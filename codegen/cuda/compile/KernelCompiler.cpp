@@ -13,6 +13,7 @@
 #include "codegen/cuda/compile/CudaFiles.h"
 #include "codegen/cuda/compile/KernelEntry.h"
 #include "codegen/cuda/compile/Nvrtc.h"
+#include "codegen/cuda/compile/PrivateFolder.h"
 #include "codegen/cuda/compile/SimCompiler.h"
 #include "codegen/cuda/device/DeviceLibrary.h"
 #include "runtime/cache.h"
@@ -113,6 +114,20 @@ struct KernelCompiler::Impl {
     return sim.get();
   }
 
+  /// Where NVRTC keeps what it compiled of headers for as long as this object lives. Empty: nowhere.
+  std::string headerFolder() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (nvrtcHeaders == nullptr) {
+      llvm::Expected<std::unique_ptr<PrivateFolder>> made = PrivateFolder::create("tcc-nvrtc");
+      if (!made) {
+        llvm::consumeError(made.takeError());
+        return "";
+      }
+      nvrtcHeaders = std::move(*made);
+    }
+    return nvrtcHeaders->path();
+  }
+
   /// The hash of a file; the cache remembers it for as long as the file stays the same.
   llvm::Expected<std::string> contentOf(const std::string &file) {
     if (std::optional<std::string> hash = options.cache->RememberedModelHash(file))
@@ -205,11 +220,12 @@ struct KernelCompiler::Impl {
       return compiler.takeError();
     const std::string name = kernel.symbol + ".cu";
     bool cubin = !isVirtual(arch);
-    Nvrtc::Result result = (*compiler)->compile(kernel.text, name, headers, arguments, cubin, precompiled);
+    const std::string folder = precompiled ? headerFolder() : "";
+    Nvrtc::Result result = (*compiler)->compile(kernel.text, name, headers, arguments, cubin, folder);
     std::vector<CompileMessage> messages = parseNvrtcLog(result.log);
     // About the precompiled header, perhaps: judged without.
-    if (precompiled && result.compiled && !messages.empty()) {
-      result = (*compiler)->compile(kernel.text, name, headers, arguments, cubin, false);
+    if (!folder.empty() && result.compiled && !messages.empty()) {
+      result = (*compiler)->compile(kernel.text, name, headers, arguments, cubin, /*headerFolder=*/"");
       messages = parseNvrtcLog(result.log);
     }
     if (!result.compiled && messages.empty())
@@ -289,8 +305,9 @@ struct KernelCompiler::Impl {
   std::string libraryHash;
   std::string libraryCudaHeader; // that the device library includes
   std::mutex mutex;
-  std::string nvrtcPath;            // guarded by mutex
-  std::unique_ptr<SimCompiler> sim; // guarded by mutex
+  std::string nvrtcPath;                       // guarded by mutex
+  std::unique_ptr<PrivateFolder> nvrtcHeaders; // guarded by mutex
+  std::unique_ptr<SimCompiler> sim;            // guarded by mutex
 };
 
 KernelCompiler::KernelCompiler(CompileOptions options) : impl(std::make_unique<Impl>(std::move(options))) {}

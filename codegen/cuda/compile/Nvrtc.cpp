@@ -109,7 +109,7 @@ std::string Nvrtc::version() const {
 }
 
 Nvrtc::Result Nvrtc::compile(llvm::StringRef text, llvm::StringRef name, llvm::ArrayRef<DeviceHeader> headers,
-                             llvm::ArrayRef<std::string> options, bool cubin, bool precompiledHeader) const {
+                             llvm::ArrayRef<std::string> options, bool cubin, llvm::StringRef headerFolder) const {
   std::vector<std::string> names, texts;
   std::vector<const char *> namePointers, textPointers, arguments;
   for (const DeviceHeader &header : headers) {
@@ -127,8 +127,11 @@ Nvrtc::Result Nvrtc::compile(llvm::StringRef text, llvm::StringRef name, llvm::A
   // Our cache knows the device library and survives the process; NVRTC's own would write to the user's home folder.
   if (atLeast129)
     arguments.push_back("--no-cache");
-  if (precompiledHeader && atLeast128)
-    for (const char *option : {"--pch", "--pch-verbose=false", "--pch-messages=false"})
+  // A folder of ours: NVRTC makes one in /tmp otherwise, and leaves it there.
+  const std::string folder = "--pch-dir=" + headerFolder.str();
+  const bool precompiled = !headerFolder.empty() && atLeast128;
+  if (precompiled)
+    for (const char *option : {"--pch", folder.c_str(), "--pch-verbose=false", "--pch-messages=false"})
       arguments.push_back(option);
 
   Result result;
@@ -149,8 +152,8 @@ Nvrtc::Result Nvrtc::compile(llvm::StringRef text, llvm::StringRef name, llvm::A
   if (!result.compiled)
     result.error = code == 0 ? "no code came out" : api.getErrorString(code);
   // What a precompiled header did to it must not be what the user reads.
-  if (precompiledHeader && atLeast128 && !result.compiled)
-    return compile(text, name, headers, options, cubin, /*precompiledHeader=*/false);
+  if (precompiled && !result.compiled)
+    return compile(text, name, headers, options, cubin, /*headerFolder=*/"");
   return result;
 }
 

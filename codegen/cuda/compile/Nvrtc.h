@@ -24,10 +24,11 @@ public:
     std::string error; // NVRTC's name for what happened, "NVRTC_ERROR_COMPILATION"
   };
   /// Compiles a text called `name` in messages; `options` as nvcc has them, the architecture among them. Gives a cubin,
-  /// or PTX where the architecture is a virtual one. `precompiledHeader`: what the text includes first is compiled once
-  /// in this process and kept in memory; used where this NVRTC can, and the result does not depend on it.
+  /// or PTX where the architecture is a virtual one. `headerFolder`: what the text includes first is compiled once in
+  /// this process and kept in this folder (empty: it is not); used where this NVRTC can, and the result does not depend
+  /// on it.
   Result compile(llvm::StringRef text, llvm::StringRef name, llvm::ArrayRef<DeviceHeader> headers,
-                 llvm::ArrayRef<std::string> options, bool cubin, bool precompiledHeader) const;
+                 llvm::ArrayRef<std::string> options, bool cubin, llvm::StringRef headerFolder) const;
 
   const std::string &file() const { return path; }
   int major() const { return versionMajor; }
