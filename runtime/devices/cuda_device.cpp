@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/devices/cuda_driver.h"
+#include "runtime/devices/extern/library_call.h"
 #include "runtime/status.h"
 
 namespace tcc::devices {
@@ -21,12 +22,14 @@ using cuda::kSuccess;
 cuda::DevicePtr Address(const void* memory) { return reinterpret_cast<cuda::DevicePtr>(memory); }
 
 struct LoadedFunction {
-  cuda::Function* function;
+  cuda::Function* function = nullptr;
+  LibraryCall* call = nullptr;  // instead of a function
   std::string name;
   std::atomic<int64_t> shared_bytes = 0;  // dynamic, that it is allowed
 };
 struct LoadedModule {
-  cuda::Module* module;
+  cuda::Module* module = nullptr;
+  std::unique_ptr<LibraryCall> call;  // instead of a module
   std::mutex mutex;
   std::list<LoadedFunction> functions;  // guarded by mutex
 };
@@ -69,7 +72,10 @@ class CudaDevice : public ComputeDevice {
     return Check(d_.PrimaryCtxRetain(&context_, device_), "start the device");
   }
 
-  int Suits(std::string_view arch) const override { return CudaSuits(arch, properties_.compute_capability); }
+  int Suits(std::string_view arch) const override {
+    const int rank = CudaSuits(arch, properties_.compute_capability);
+    return rank > 0 ? rank : LibrarySuits(arch, kind());
+  }
 
   absl::StatusOr<MemoryInfo> Memory() override {
     const Current current(*this);
@@ -106,6 +112,13 @@ class CudaDevice : public ComputeDevice {
   absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
     auto& module = *reinterpret_cast<LoadedModule*>(handle);
     const Current current(*this);
+    if (module.call != nullptr) {
+      const std::lock_guard lock(module.mutex);
+      LoadedFunction& loaded = module.functions.emplace_back();
+      loaded.call = module.call.get();
+      loaded.name = symbol;
+      return reinterpret_cast<FunctionHandle*>(&loaded);
+    }
     cuda::Function* function = nullptr;
     TCC_RETURN_IF_ERROR(Check(d_.ModuleGetFunction(&function, module.module, symbol.c_str()),
                               absl::StrCat("find the kernel '", symbol, "'")));
@@ -184,6 +197,11 @@ class CudaDevice : public ComputeDevice {
 
   absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
     const Current current(*this);
+    if (IsLibraryCall(bytes)) {
+      auto loaded = std::make_unique<LoadedModule>();
+      TCC_ASSIGN_OR_RETURN(loaded->call, MakeLibraryCall(bytes, kind(), name));
+      return reinterpret_cast<ModuleHandle*>(loaded.release());
+    }
     // (PTX has to end with a zero.)
     const std::string image(bytes);
     std::array<char, 4096> log = {};
@@ -204,13 +222,14 @@ class CudaDevice : public ComputeDevice {
   void DoUnloadModule(ModuleHandle* handle) override {
     const std::unique_ptr<LoadedModule> module(reinterpret_cast<LoadedModule*>(handle));
     const Current current(*this);
-    d_.ModuleUnload(module->module);
+    if (module->module != nullptr) d_.ModuleUnload(module->module);
   }
 
   absl::Status DoLaunch(FunctionHandle* handle, const LaunchShape& shape, absl::Span<void*> params,
                         StreamHandle* stream) override {
     auto& function = *reinterpret_cast<LoadedFunction*>(handle);
     const Current current(*this);
+    if (function.call != nullptr) return function.call->Run(params.data(), StreamOf(stream));
     if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
     // (The driver finds those of y and z.)
     if (shape.grid[0] > 0x7FFFFFFF || shape.grid[1] > 0xFFFF || shape.grid[2] > 0xFFFF) {

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/devices/extern/library_call.h"
+#include "runtime/logs.h"
 #include "runtime/status.h"
 
 namespace tcc::devices {
@@ -66,10 +68,20 @@ absl::StatusOr<std::unique_ptr<LoadedImages>> LoadedImages::Load(const std::shar
         binary = compiled;
       }
       if (!binary.ok()) return binary.status();
-      TCC_ASSIGN_OR_RETURN(ModuleHandle* const module,
-                           device->LoadModule(*binary, absl::StrCat("kernel '", symbol, "'")));
-      loaded->modules_.push_back(module);
-      TCC_ASSIGN_OR_RETURN(function, device->Function(module, symbol));
+      const std::string name = absl::StrCat("kernel '", symbol, "'");
+      absl::StatusOr<ModuleHandle*> module = device->LoadModule(*binary, name);
+      if (!module.ok() && IsLibraryCall(*binary) && image.binaries.size() > 1) {
+        // The library knows no way to do it here: there is a kernel as well.
+        Log("perf_hints", absl::StrCat(module.status().message(), "; the generated kernel is used"));
+        KernelImageView others = image;
+        std::erase_if(others.binaries, [](const auto& item) { return IsLibraryCall(item.second); });
+        binary = ChooseBinary(*device, others);
+        if (!binary.ok()) return binary.status();
+        module = device->LoadModule(*binary, name);
+      }
+      if (!module.ok()) return module.status();
+      loaded->modules_.push_back(*module);
+      TCC_ASSIGN_OR_RETURN(function, device->Function(*module, symbol));
     }
     loaded->functions_.push_back(function);
   }

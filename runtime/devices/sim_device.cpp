@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "runtime/code_object.h"
+#include "runtime/devices/extern/library_call.h"
 #include "runtime/devices/host_device.h"
 #include "runtime/devices/sim/sim_api.h"
 #include "runtime/status.h"
@@ -11,11 +12,17 @@
 namespace tcc::devices {
 namespace {
 
+struct LoadedFunction {
+  sim::Kernel kernel;
+  LibraryCall* call = nullptr;  // instead of a kernel
+};
+
 struct LoadedModule {
+  std::unique_ptr<LibraryCall> call;  // instead of code
   std::shared_ptr<const CodeObject> code;
   std::shared_ptr<const std::string> bytes;  // for the line numbers in messages: loaded code has no file
   std::mutex mutex;
-  std::list<sim::Kernel> kernels;  // guarded by mutex
+  std::list<LoadedFunction> functions;  // guarded by mutex
 };
 
 sim::Dim DimOf(int64_t x, int64_t y, int64_t z) {
@@ -32,18 +39,26 @@ class SimDevice : public HostDevice {
   }
 
   bool checks_accesses() const override { return true; }
-  int Suits(std::string_view arch) const override { return arch == "sim" ? 1 : 0; }
+  int Suits(std::string_view arch) const override { return arch == "sim" ? 1 : LibrarySuits(arch, kind()); }
 
   absl::StatusOr<FunctionHandle*> Function(ModuleHandle* handle, const std::string& symbol) override {
     auto& module = *reinterpret_cast<LoadedModule*>(handle);
-    TCC_ASSIGN_OR_RETURN(sim::Kernel kernel, sim::FindKernel(module.code->handle(), symbol, module.bytes));
+    LoadedFunction function;
+    function.call = module.call.get();
+    if (function.call == nullptr) {
+      TCC_ASSIGN_OR_RETURN(function.kernel, sim::FindKernel(module.code->handle(), symbol, module.bytes));
+    }
     const std::lock_guard lock(module.mutex);
-    return reinterpret_cast<FunctionHandle*>(&module.kernels.emplace_back(std::move(kernel)));
+    return reinterpret_cast<FunctionHandle*>(&module.functions.emplace_back(std::move(function)));
   }
 
  protected:
   absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
     auto module = std::make_unique<LoadedModule>();
+    if (IsLibraryCall(bytes)) {
+      TCC_ASSIGN_OR_RETURN(module->call, MakeLibraryCall(bytes, kind(), name));
+      return reinterpret_cast<ModuleHandle*>(module.release());
+    }
     TCC_ASSIGN_OR_RETURN(module->code, CodeObject::Load(bytes, name));
     module->bytes = std::make_shared<const std::string>(bytes);
     return reinterpret_cast<ModuleHandle*>(module.release());
@@ -51,6 +66,8 @@ class SimDevice : public HostDevice {
   void DoUnloadModule(ModuleHandle* module) override { delete reinterpret_cast<LoadedModule*>(module); }
 
   absl::Status Run(FunctionHandle* function, const LaunchShape& shape, void** params) override {
+    auto& loaded = *reinterpret_cast<LoadedFunction*>(function);
+    if (loaded.call != nullptr) return loaded.call->Run(params, nullptr);
     for (const int64_t extent : shape.grid) {
       if (extent > 0x7FFFFFFF)
         return absl::InvalidArgumentError(absl::StrCat(name(), ": a grid of ", extent, " blocks"));
@@ -61,7 +78,7 @@ class SimDevice : public HostDevice {
       const auto begin = reinterpret_cast<uintptr_t>(range.memory);
       options.buffers.push_back({begin, begin + static_cast<uintptr_t>(range.bytes)});
     }
-    return sim::Launch(*reinterpret_cast<sim::Kernel*>(function), DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
+    return sim::Launch(loaded.kernel, DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
                        DimOf(shape.block[0], shape.block[1], shape.block[2]), static_cast<size_t>(shape.shared_bytes),
                        params, options);
   }

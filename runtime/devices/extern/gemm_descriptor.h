@@ -1,0 +1,41 @@
+// A matrix product that a library can do in place of a generated kernel, as a package stores it beside the kernel's
+// binaries ("cublaslt"): a line that names the format, then JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/dtype.h"
+
+namespace tcc::devices {
+
+// What a kernel's binaries call it.
+inline constexpr std::string_view kCublasLt = "cublaslt";
+
+// c[g, m, n] = epilogue(sum over k of a[g, m, k] * b[g, k, n] + bias[n]); all of one type.
+struct GemmDescriptor {
+  // A parameter of the launch: element (g, row, column) lies at start + g * batch_stride + row * pitch + column, or,
+  // transposed, at column * pitch + row.
+  struct Matrix {
+    int32_t parameter = -1;
+    bool transposed = false;
+    int64_t start = 0, pitch = 0, batch_stride = 0;
+    bool operator==(const Matrix&) const = default;
+  };
+  DType element = DType::kInvalid;  // f16, bf16, f32, f64
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  Matrix a, b, c;     // c is not transposed
+  int32_t bias = -1;  // the parameter; -1: none
+  bool relu = false;
+  bool operator==(const GemmDescriptor&) const = default;
+};
+
+std::string ToBytes(const GemmDescriptor& descriptor);
+// Whether bytes are meant to be one.
+bool IsGemmDescriptor(std::string_view bytes);
+// InvalidArgument for what is none, or says what no product has.
+absl::StatusOr<GemmDescriptor> GemmDescriptorFrom(std::string_view bytes);
+
+}  // namespace tcc::devices
