@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "codegen/plan/Plan.h"
 #include "compiler/autotune/Autotune.h"
+#include "compiler/autotune/DeviceAutotune.h"
 #include "compiler/compare.h"
 #include "compiler/compile_logs.h"
 #include "compiler/diagnostics.h"
@@ -294,22 +295,34 @@ class Compilation {
   }
 
   bool Autotunes() const {
-    // (Measured on this machine's CPU: what is generated for GPUs is left to the heuristics.)
-    return pipeline_options_.target != nullptr && target_.code.kind == "cpu" &&
+    return pipeline_options_.target != nullptr &&
            (request_.options.mode == Mode::kMaxAutotune || request_.options.mode == Mode::kMaxAutotuneNoCudagraphs);
   }
 
   absl::Status Autotune() {
+    const auto progress = [this](int done, int total) {
+      if (progress_) progress_(Phase::kAutotune, done, total);
+    };
+    // The rest of the compile needs some time as well.
+    const double seconds = request_.options.compile_timeout_seconds / 2;
+    if (target_.code.kind != "cpu") {
+      compiler::DeviceAutotuneOptions options;
+      options.options = request_.options;
+      options.worker = request_.worker;
+      options.kernel_cache = request_.kernel_cache;
+      options.store = request_.tuning_store;
+      options.symbol_values = request_.symbol_values;
+      options.seconds = seconds;
+      reply_.tuning = compiler::autotuneDeviceKernels(*module_, options, progress);
+      return absl::OkStatus();
+    }
     compiler::AutotuneOptions options;
     TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(request_.options.target));
     options.cpu = target.name;
     options.store = request_.tuning_store;
     options.symbol_values = request_.symbol_values;
-    // The rest of the compile needs some time as well.
-    options.seconds = request_.options.compile_timeout_seconds / 2;
-    reply_.tuning = compiler::autotuneKernels(*module_, options, [this](int done, int total) {
-      if (progress_) progress_(Phase::kAutotune, done, total);
-    });
+    options.seconds = seconds;
+    reply_.tuning = compiler::autotuneKernels(*module_, options, progress);
     return absl::OkStatus();
   }
 

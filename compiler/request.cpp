@@ -257,8 +257,10 @@ void ForEachField(TuningSummary& tuning, const Function& function) {
   function("reused", tuning.reused);
   function("skipped", tuning.skipped);
   function("measured", tuning.measured);
+  function("pruned", tuning.pruned);
   function("dropped", tuning.dropped);
   function("changed", tuning.changed);
+  function("reverted", tuning.reverted);
 }
 
 }  // namespace

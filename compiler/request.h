@@ -78,6 +78,9 @@ struct CompileRequest {
   std::string kernel_cache;
   // Where measured schedules are kept (empty: nowhere).
   std::string tuning_store;
+  // The program that runs what max-autotune measures on devices (empty: nothing is measured on them). Not sent: the
+  // worker names itself.
+  std::string worker;
   Phase to_phase = Phase::kPackage;
   // Where no code can be generated, use library kernels and say so, instead of failing.
   bool allow_fallback = true;
@@ -135,8 +138,10 @@ struct TuningSummary {
   int reused = 0;    // of those: known from an earlier compile
   int skipped = 0;   // of those: left alone, for want of time or because they cannot be run here
   int measured = 0;  // candidates that were timed
-  int dropped = 0;   // candidates that did not compile, or computed something else
+  int pruned = 0;    // candidates that were not worth a run: they do not fit, or are the same as others
+  int dropped = 0;   // candidates that did not compile, crashed, took too long, or computed something else
   int changed = 0;   // kernels for which another choice than the default won, measured or reused
+  int reverted = 0;  // of those: given up since all together were slower than the defaults
 };
 
 struct CompileReply {

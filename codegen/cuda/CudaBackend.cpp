@@ -168,6 +168,7 @@ llvm::Expected<CodeBundle> CudaBackend::finish() {
     tcc::KernelImage &image = bundle.images.emplace_back();
     image.symbol = std::move(kernels[i].symbol);
     image.source = std::move(kernels[i].text);
+    image.binaries.insert(kernels[i].libraries.begin(), kernels[i].libraries.end());
     for (size_t at = i; at < binaries.size(); at += kernels.size()) {
       image.binaries[binaries[at].arch] = std::move(binaries[at].bytes);
       stats.cachedKernels += binaries[at].cached;

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/library/LibraryKernel.h"
 #include "codegen/cuda/loops/LoopSchedule.h"
+#include "codegen/cuda/loops/SearchSpace.h"
 
 using namespace mlir;
 
@@ -42,6 +43,13 @@ FailureOr<KernelCode> CudaTarget::addKernel(Operation *op, ConstantInputs consta
 bool CudaTarget::hasLibraryKernel(Operation *op) { return cuda::hasLibraryKernel(op); }
 
 FailureOr<KernelCode> CudaTarget::addLibraryKernel(Operation *op) { return cuda::scheduleLibrary(op, codeBackend); }
+
+ScheduleSpace CudaTarget::space(ir::KernelOp kernel, llvm::ArrayRef<int64_t> symbols) const {
+  for (const CudaTemplate &schedule : options.templates)
+    if (schedule.accepts(kernel, options.device))
+      return schedule.space ? schedule.space(kernel, options.device, symbols) : ScheduleSpace();
+  return isLoopKernel(kernel) ? cuda::loopSpace(kernel) : ScheduleSpace();
+}
 
 llvm::Expected<CodeBundle> CudaTarget::finish() { return codeBackend.finish(); }
 

@@ -3,6 +3,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cuda/CudaBackend.h"
+#include "codegen/cuda/Tuning.h"
 #include "ir/Dialect.h"
 
 namespace tcc::codegen {
@@ -12,6 +13,8 @@ struct CudaTemplate {
   std::string name;
   std::function<bool(ir::KernelOp, const CudaDescription &)> accepts;
   std::function<mlir::FailureOr<KernelCode>(ir::KernelOp, ConstantInputs, CudaBackend &)> apply;
+  /// What can be measured of a kernel that it accepts, with values for its symbols. Null: nothing.
+  std::function<ScheduleSpace(ir::KernelOp, const CudaDescription &, llvm::ArrayRef<int64_t>)> space = nullptr;
 };
 
 struct CudaTargetOptions {
@@ -35,6 +38,9 @@ public:
   bool hasLibraryKernel(mlir::Operation *op) override;
   mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation *op) override;
   llvm::Expected<CodeBundle> finish() override;
+
+  /// The ways to schedule a kernel that addKernel() takes, where it has setChoice(). `symbols`: values of its symbols.
+  ScheduleSpace space(ir::KernelOp kernel, llvm::ArrayRef<int64_t> symbols) const;
 
   CudaBackend &backend() { return codeBackend; }
 

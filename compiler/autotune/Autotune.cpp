@@ -10,6 +10,7 @@
 #include "codegen/cpu/gemm/Schedule.h"
 #include "compiler/autotune/Candidates.h"
 #include "compiler/autotune/Choose.h"
+#include "compiler/autotune/Kernels.h"
 #include "compiler/autotune/TuningStore.h"
 #include "compiler/version.h"
 #include "ir/Extents.h"
@@ -40,49 +41,13 @@ std::string describe(const std::optional<GemmTiles> &tiles) {
                       " in an item, k ", tiles->kBlock);
 }
 
-/// A value for each symbol: the call's, otherwise one within the symbol's range.
-std::vector<int64_t> valuesOf(ArrayAttr symbols, ArrayRef<int64_t> known) {
-  constexpr int64_t kUsual = 32;
-  std::vector<int64_t> values;
-  for (auto [i, attribute] : llvm::enumerate(symbols)) {
-    if (i < known.size() && known[i] > 0) {
-      values.push_back(known[i]);
-      continue;
-    }
-    auto symbol = cast<ir::SymbolAttr>(attribute);
-    int64_t step = std::max<int64_t>(1, symbol.getMultipleOf());
-    int64_t value = std::min(symbol.getMax(), std::max({symbol.getMin(), kUsual, step}));
-    values.push_back(std::max(symbol.getMin(), value / step * step));
-  }
-  return values;
-}
-
 /// Kernels that are equal but for their names and where they came from.
 struct Group {
   std::string key;
   std::vector<ir::KernelOp> kernels;
   std::vector<std::optional<GemmTiles>> tiles; ///< the default first
-  std::string name() const {
-    ir::KernelOp kernel = kernels.front();
-    std::string sources;
-    for (Attribute source : kernel.getSources())
-      absl::StrAppend(&sources, sources.empty() ? "" : "+", cast<StringAttr>(source).str());
-    return sources;
-  }
+  std::string name() const { return nameOf(kernels.front()); }
 };
-
-/// The kernel as text, without names. A constant's elements change nothing about speed; that it is one does.
-std::string textOf(ir::KernelOp kernel, ArrayRef<int64_t> symbols) {
-  std::string text;
-  for (Value input : kernel.getInputs())
-    text += input.getDefiningOp<ir::ConstantOp>() ? 'c' : 'v';
-  auto clone = cast<ir::KernelOp>(kernel->clone());
-  clone.setSourcesAttr(ArrayAttr::get(kernel.getContext(), {}));
-  llvm::raw_string_ostream stream(text);
-  clone->print(stream, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 16));
-  clone->destroy();
-  return absl::StrCat(text, "\nsymbols ", absl::StrJoin(symbols.begin(), symbols.end(), ","));
-}
 
 class Tuner {
 public:
@@ -199,7 +164,7 @@ private:
     const bool ready = candidates.prepare(why);
     for (size_t i = 0; i < candidates.size(); ++i)
       if (!candidates.fault(i).empty()) {
-        ++summary.dropped;
+        ++(candidates.fault(i) == kSameCode ? summary.pruned : summary.dropped);
         Log("autotuning", absl::StrCat(group.name(), ": ", describe(group.tiles[i]), ": ", candidates.fault(i)));
       }
     if (!ready) {

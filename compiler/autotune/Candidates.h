@@ -12,6 +12,9 @@
 
 namespace tcc::compiler {
 
+/// The fault of a candidate that need not be run.
+inline constexpr llvm::StringLiteral kSameCode = "the same code as another";
+
 /// One kernel with several choices of tiles: compiled into plans of their own, and run by the executor on random data
 /// (constants are the model's). Not thread-safe.
 class Candidates {

@@ -253,6 +253,13 @@ struct CompileCommand {
       std::fprintf(out,
                    "autotune: %d kernels (%d reused, %d skipped), %d candidates measured, %d better than the default\n",
                    tuning.kernels, tuning.reused, tuning.skipped, tuning.measured, tuning.changed);
+      if (tuning.pruned + tuning.dropped > 0) {
+        std::fprintf(out, "autotune: %d candidates not worth a run, %d lost (TCC_LOGS=autotuning says why)\n",
+                     tuning.pruned, tuning.dropped);
+      }
+      if (tuning.reverted > 0) {
+        std::fprintf(out, "autotune: the whole model is not faster with what was measured: defaults are used\n");
+      }
     }
     if (!folder_.empty()) {
       for (const auto& [name, path] : emitted_) std::fprintf(out, "wrote: %s\n", path.c_str());

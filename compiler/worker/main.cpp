@@ -3,6 +3,7 @@
 //
 //   tcc-worker                    serves requests on descriptor 3 until the other end closes it
 //   tcc-worker --request FILE     runs one request from a file and prints the reply: for reproducers
+//   tcc-worker --measure          runs what max-autotune measures on a device, for another worker on descriptor 3
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <thread>
 
+#include "compiler/autotune/MeasureServer.h"
 #include "compiler/compile.h"
 #include "compiler/wire.h"
 #include "runtime/file_util.h"
@@ -38,6 +40,9 @@ void WatchForHangup() {
     }
   }).detach();
 }
+
+// Candidates run in another process of this very program, also where its file has been replaced.
+constexpr const char* kThisProgram = "/proc/self/exe";
 
 // Faults on demand, for the tests of what a session does about them: "crash", "kill", "exit", "garbage" (an answer that
 // is none) or "hang" (which says so on stderr first), as soon as a request arrives, or with ":PHASE" at the start of
@@ -89,6 +94,7 @@ nlohmann::json Answer(const nlohmann::json& message) {
     answer["status"] = tcc::StatusToJson(request.status());
     return answer;
   }
+  request->worker = kThisProgram;
   absl::StatusOr<tcc::CompileReply> reply = tcc::CompileModel(*request, progress);
   fault.At("reply");
   answer["status"] = tcc::StatusToJson(reply.status());
@@ -117,6 +123,7 @@ int RunFile(const char* path) {
     std::cerr << "tcc-worker: " << request.status().message() << "\n";
     return 2;
   }
+  request->worker = kThisProgram;
   absl::StatusOr<tcc::CompileReply> reply = tcc::CompileModel(
       *request, [](tcc::Phase phase, int, int) { std::cerr << "phase " << tcc::PhaseName(phase) << "\n"; });
   if (!reply.ok()) {
@@ -131,7 +138,8 @@ int RunFile(const char* path) {
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--request") return RunFile(argv[2]);
-  if (argc != 1 || ::fcntl(tcc::kWorkerSocket, F_GETFD) < 0) {
+  const bool measures = argc == 2 && std::string(argv[1]) == "--measure";
+  if ((argc != 1 && !measures) || ::fcntl(tcc::kWorkerSocket, F_GETFD) < 0) {
     std::cerr << "usage: tcc-worker --request FILE\nWithout arguments it is started by tcc's library, not by hand.\n";
     return 2;
   }
@@ -140,5 +148,9 @@ int main(int argc, char** argv) {
   ::signal(SIGXFSZ, SIG_IGN);
   // The socket is for this process, not for what it may start.
   ::fcntl(tcc::kWorkerSocket, F_SETFD, FD_CLOEXEC);
+  if (measures) {
+    WatchForHangup();
+    return tcc::compiler::serveMeasurements(tcc::kWorkerSocket);
+  }
   return Serve();
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ struct KernelSource {
   std::string symbol;
   std::string text;
   std::vector<std::string> sources; // the ops it was made from, for people: "Relu 'layer1/relu'"
+  /// Calls of libraries that do the same as the kernel, where they are: name -> what a package has among the kernel's
+  /// binaries (runtime/devices/extern). The text has to differ from that of a kernel without them.
+  std::map<std::string, std::string> libraries = {};
 };
 
 /// A file of the device library, as the texts include it.

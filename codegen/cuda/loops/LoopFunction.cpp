@@ -31,7 +31,8 @@ std::string opNames(ir::KernelOp kernel) {
 } // namespace
 
 LoopFunction::LoopFunction(const GroupNests &nests, ir::KernelOp kernel, CudaBackend &backend, bool strict)
-    : GroupNests(nests), kernel(kernel), backend(backend), mlir(kernel.getContext()), b(mlir), loc(kernel.getLoc()) {
+    : GroupNests(nests), kernel(kernel), backend(backend), tuned(measuredChoice(kernel)), mlir(kernel.getContext()),
+      b(mlir), loc(kernel.getLoc()) {
   context.contract = !strict;
   context.nativeBf16 = true;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "codegen/cuda/CudaBackend.h"
+#include "codegen/cuda/loops/SearchSpace.h"
 #include "codegen/schedule/BodyEmitter.h"
 #include "codegen/schedule/LoopKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -129,6 +130,7 @@ private:
 
   ir::KernelOp kernel;
   CudaBackend &backend;
+  LoopChoice tuned; ///< measured, else the default
   mlir::MLIRContext *mlir;
 
   // Of the function being built.

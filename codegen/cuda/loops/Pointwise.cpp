@@ -10,7 +10,6 @@ using namespace mlir;
 namespace tcc::codegen::cuda {
 namespace {
 
-constexpr int kThreads = 256;
 // Squares that are transposed in shared memory, by blocks of kTile x kTileRows threads.
 constexpr int64_t kTile = 32, kTileRows = 8;
 // Fewer elements than this along a dimension are not worth squares.
@@ -50,10 +49,13 @@ LogicalResult LoopFunction::emitPointwise(KernelCode &code) {
     return emitTransposed(code, lane, *tile);
 
   // Vectors where they leave enough threads to keep the device busy.
-  int64_t width = vectorWidth(nest, lane);
+  const int kThreads = tuned.threads;
+  const int64_t widest = vectorWidth(nest, lane);
+  int64_t width = widest;
   int64_t total = estimate(nest.extents);
-  while (width > 1 && total / width < backend.device().multiprocessors * int64_t{kThreads})
+  while (width > 1 && total / width < backend.device().multiprocessors * int64_t{LoopChoice().threads})
     width /= 2;
+  width = tuned.scaled(width, 1, widest);
   bool isFlat = nest.numDims() == 1;
   std::optional<int64_t> last = nest.constantExtent(lane);
   bool isWhole = last && *last % width == 0;

@@ -83,7 +83,8 @@ LoopFunction::ReducePlan LoopFunction::planReduce(const LoopNest &nest) {
     plan.group = std::clamp<int64_t>(powerOfTwo(length / (kThreadElements * plan.width)), 1, kWarp);
     if (length >= 2048 * plan.width / 2 && results < busy / kWarp)
       plan.group = std::clamp<int64_t>(powerOfTwo(length / (kThreadElements * plan.width)), kWarp, kMostThreads);
-    plan.block = std::max(plan.group, kThreads);
+    plan.group = tuned.scaled(plan.group, 1, kMostThreads);
+    plan.block = std::max<int64_t>(plan.group, tuned.threads);
     // Threads of several dimensions as one, where one dimension is too short for them.
     if (!isOnly && nest.constantExtent(plan.sequence).value_or(INT64_MAX) < 2 * plan.group)
       plan.sequence = -1;
@@ -91,7 +92,8 @@ LoopFunction::ReducePlan LoopFunction::planReduce(const LoopNest &nest) {
     plan.group = 1;
     while (plan.group < 8 && results * plan.group < busy && length / plan.group > kChunkElements)
       plan.group *= 2;
-    plan.block = kThreads;
+    plan.group = tuned.scaled(plan.group, 1, 8);
+    plan.block = tuned.threads;
     if (nest.constantExtent(plan.sequence).value_or(INT64_MAX) < 2 * plan.group && plan.group > 1)
       plan.sequence = -1;
   }

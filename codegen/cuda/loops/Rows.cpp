@@ -156,7 +156,9 @@ LoopFunction::RowPlan LoopFunction::planRows() {
     if (rows >= 4 * backend.device().multiprocessors)
       plan.group = std::min<int64_t>(plan.group, kThreads);
   }
-  plan.block = isWarp ? kThreads : plan.group;
+  if (!isWarp)
+    plan.group = tuned.scaled(plan.group, 2 * kWarp, kMostThreads);
+  plan.block = isWarp ? tuned.threads : plan.group;
 
   if (isAlike && common)
     planKept(plan, *common);
