@@ -106,6 +106,8 @@ public:
   /// Compiles everything queued (in parallel). Function names of launches are exported symbols of the object, or
   /// symbols of images.
   virtual llvm::Expected<CodeBundle> finish() = 0;
+  /// Whether a launch costs so much that kernels are merged which gain nothing else by it: asked by the graph passes.
+  virtual bool launchesAreCostly() const { return false; }
 };
 
 inline mlir::FailureOr<KernelCode> Target::addLibraryKernel(mlir::Operation *op) {

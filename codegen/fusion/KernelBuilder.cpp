@@ -80,23 +80,32 @@ Value Nest::constantOf(Type type, double value) {
   return b.create<arith::ConstantOp>(loc, b.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
-std::string sourceName(Operation *op) {
-  std::string name = op->getName().stripDialect().str();
+std::string sourceName(Operation *op) { return sourceNames(op).front(); }
+
+llvm::SmallVector<std::string> sourceNames(Operation *op) {
+  std::string mnemonic = op->getName().stripDialect().str();
+  llvm::SmallVector<std::string> names;
   op->getLoc()->walk([&](Location location) {
     auto named = dyn_cast<NameLoc>(location);
     if (!named)
       return WalkResult::advance();
-    name = named.getName().str() + " (" + name + ")";
-    return WalkResult::interrupt();
+    std::string name = named.getName().str() + " (" + mnemonic + ")";
+    if (!llvm::is_contained(names, name))
+      names.push_back(std::move(name));
+    return WalkResult::skip();
   });
-  return name;
+  if (names.empty())
+    names.push_back(std::move(mnemonic));
+  return names;
 }
 
 KernelBuilder::KernelBuilder(Operation *source) : source(source), b(source) {
   // An operand used twice is one input.
   llvm::SetVector<Value> inputs(source->operand_begin(), source->operand_end());
   llvm::SmallVector<Type> results(source->getResultTypes());
-  kernel = b.create<ir::KernelOp>(loc(), results, inputs.getArrayRef(), b.getStrArrayAttr({sourceName(source)}));
+  llvm::SmallVector<std::string> names = sourceNames(source);
+  llvm::SmallVector<llvm::StringRef> sources(names.begin(), names.end());
+  kernel = b.create<ir::KernelOp>(loc(), results, inputs.getArrayRef(), b.getStrArrayAttr(sources));
   Block &block = kernel.getBody().emplaceBlock();
   for (Value input : inputs)
     block.addArgument(signlessTensor(input.getType()), input.getLoc());

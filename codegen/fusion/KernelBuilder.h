@@ -90,5 +90,7 @@ private:
 
 /// The name under which a level-1 op appears in `sources`: the node's name if it has one, else its mnemonic.
 std::string sourceName(mlir::Operation *op);
+/// The same of an op that several nodes were merged to: one name a node.
+llvm::SmallVector<std::string> sourceNames(mlir::Operation *op);
 
 } // namespace tcc::codegen

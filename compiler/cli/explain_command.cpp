@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "compiler/cli/command.h"
+#include "compiler/cli/repeats.h"
 #include "runtime/file_util.h"
 #include "runtime/signature_json.h"
 #include "runtime/status.h"
@@ -83,6 +85,36 @@ std::string Nodes(const KernelRecord& kernel) {
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(std::move(node));
   }
   return nodes.empty() ? kernel.name : absl::StrJoin(nodes, ", ");
+}
+
+// What a kernel does, whichever nodes it does it for: its schedule, launches and kinds of ops (in any order: what
+// layers have in common is named after the first).
+std::string Kind(const KernelRecord& kernel) {
+  std::set<std::string> ops;
+  for (const std::string& source : kernel.sources) {
+    const size_t op = source.rfind(" (");
+    std::string kind = op == std::string::npos ? source : source.substr(op + 2, source.size() - op - 3);
+    if (kind != "broadcast" && kind != "reshape" && kind != "slice" && kind != "transpose") ops.insert(std::move(kind));
+  }
+  return absl::StrCat(kernel.schedule, " ", kernel.launches, " ", absl::StrJoin(ops, " "));
+}
+
+// Layers: what the list of kernels repeats.
+std::vector<Repeat> Layers(const CompileEvent& event) {
+  std::vector<std::string> kinds;
+  kinds.reserve(event.kernels.size());
+  for (const KernelRecord& kernel : event.kernels) kinds.push_back(Kind(kernel));
+  return FindRepeats(kinds);
+}
+
+// Launches of generated kernels and calls of library kernels in one layer.
+std::pair<int, int> LaunchesOf(const CompileEvent& event, const Repeat& layer) {
+  int launches = 0, calls = 0;
+  for (size_t i = layer.first; i < layer.first + layer.length; ++i) {
+    const KernelRecord& kernel = event.kernels[i];
+    (kernel.schedule.empty() ? calls : launches) += std::max(1, kernel.launches);
+  }
+  return {launches, calls};
 }
 
 struct ExplainCommand {
@@ -190,6 +222,15 @@ struct ExplainCommand {
                               {"flops", totals.flops},
                               {"bytes", totals.bytes},
                               {"kernels", kernels}};
+      graph["layers"] = nlohmann::json::array();
+      for (const Repeat& layer : Layers(event)) {
+        const auto [launches, calls] = LaunchesOf(event, layer);
+        graph["layers"].push_back({{"first", layer.first},
+                                   {"kernels", layer.length},
+                                   {"times", layer.times},
+                                   {"launches", launches},
+                                   {"library_calls", calls}});
+      }
       if (!event.resources.empty()) graph["resources"] = ResourcesToJson(event.resources);
       if (totals.ms > 0) {
         graph["library_time_share"] = totals.library_ms / totals.ms;
@@ -233,8 +274,16 @@ struct ExplainCommand {
       if (totals.ms > 0) {
         std::printf("  time: %.3f ms, %.1f %% in library kernels\n", totals.ms, 100 * totals.library_ms / totals.ms);
       }
-      for (const KernelRecord& kernel : event.kernels) {
-        std::printf("    %-14s", kernel.schedule.empty() ? "library" : kernel.schedule.c_str());
+      const std::vector<Repeat> layers = Layers(event);
+      for (const Repeat& layer : layers) {
+        const auto [launches, calls] = LaunchesOf(event, layer);
+        std::printf("  layer: %d launches%s, %zu times; kernels %zu to %zu and the like\n", launches,
+                    calls > 0 ? absl::StrCat(" and ", calls, " library calls").c_str() : "", layer.times, layer.first,
+                    layer.first + layer.length - 1);
+      }
+      for (size_t k = 0; k < event.kernels.size(); ++k) {
+        const KernelRecord& kernel = event.kernels[k];
+        std::printf("    %3zu %-14s", k, kernel.schedule.empty() ? "library" : kernel.schedule.c_str());
         if (const auto it = ms.find(kernel.name); it != ms.end()) std::printf(" %8.3f ms", it->second);
         std::printf(" %10.4g MFLOP %9.4g MB  %s\n", kernel.flops / 1e6, kernel.bytes / 1e6, Nodes(kernel).c_str());
         for (const LaunchRecord& launch : kernel.device_launches) {

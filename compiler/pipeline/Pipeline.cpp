@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - which passes run, and in which order ----------------===//
 #include "compiler/pipeline/Pipeline.h"
 
+#include "codegen/Target.h"
 #include "codegen/fusion/Passes.h"
 #include "ir/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,6 +33,15 @@ void addSimplifyPipeline(OpPassManager &passes, const PipelineOptions &options) 
   // What the passes above left behind.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  if (options.target && options.target->launchesAreCostly()) {
+    // When weights are constants, and equal operands are one.
+    passes.addPass(ir::createMergeMatmulsPass());
+    // Reshapes of reshapes, or siblings would not look alike.
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(ir::createMergeSlicedOpsPass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+  }
 }
 
 void addFusionPipeline(OpPassManager &passes, const PipelineOptions &options) {

@@ -68,6 +68,36 @@ def FoldConstantsPass : Pass<"tcc-fold-constants"> {
   let options = [Option<"maxElements", "max-elements", "int64_t", "int64_t{1} << 28", "Results with more elements are not folded">];
 }
 
+//===- Fewer kernels -------------------------------------------------------===//
+
+def MergeMatmulsPass : Pass<"tcc-merge-matmuls"> {
+  let summary = "Products of one operand with several constants become one product";
+  let description = [{
+    ```mlir
+    %q = tcc.matmul %x, %wq : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+    %k = tcc.matmul %x, %wk : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+    // becomes
+    %y = tcc.matmul %x, %wqk : (tensor<8x64xf32>, tensor<64x80xf32>) -> tensor<8x80xf32>
+    %q = tcc.slice %y {starts = #tcc.extents<0, 0>, steps = array<i64: 1, 1>} : (tensor<8x80xf32>) -> tensor<8x64xf32>
+    %k = tcc.slice %y {starts = #tcc.extents<0, 64>, steps = array<i64: 1, 1>} : (tensor<8x80xf32>) -> tensor<8x16xf32>
+    ```
+    Either operand may be the common one; constants may be broadcast to the batch; constant biases are merged as well. Only where slices cost
+    nothing: not where all that reads a result is pointwise (it goes into the product's kernel), nor where a result has to be in memory by itself.
+    Not where much of the weights is needed elsewhere too (over 256 KiB would be there twice), and not where the products are far apart. For
+    targets on which a launch costs more than longer rows do.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
+def MergeSlicedOpsPass : Pass<"tcc-merge-sliced-ops"> {
+  let summary = "What is done alike to slices next to each other is done once, to both";
+  let description = [{
+    Elementwise ops, views, concatenations and normalisations along other axes: a rotary embedding of queries and keys that are slices of one
+    product. Only where the results are read by contractions through views, which could not have taken in the ops.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+}
+
 //===- Precision -----------------------------------------------------------===//
 
 def ConvertPrecisionPass : Pass<"tcc-convert-precision"> {

@@ -30,6 +30,8 @@ const std::map<std::string, std::unique_ptr<mlir::Pass> (*)()>& passes() {
       {"RecognizeAttention", createRecognizeAttentionPass},
       {"FoldScaleIntoWeights", createFoldScaleIntoWeightsPass},
       {"FoldConstants", [] { return createFoldConstantsPass(); }},
+      {"MergeMatmuls", createMergeMatmulsPass},
+      {"MergeSlicedOps", createMergeSlicedOpsPass},
       {"PropagateChannelsLast", createPropagateChannelsLastPass},
   };
   return *list;
