@@ -6,7 +6,7 @@
 #                                         ends in a slash)
 #   gpu_check.sh ARCHIVE OUT [OPTIONS]    there, in a checkout of the same commit. Options: those of gpu_check.py (--minutes, --models, ...)
 #   gpu_check.sh --dry-run PLACE OUT      without a GPU: the same steps on the simulated device, with a small model and few calls
-# Models are made there (benchmarks/zoo.py), so that no weights travel. The archive has 57 MiB, three quarters of it LLVM, Z3 and ICU; a checkout has 19.
+# Models are made there (benchmarks/zoo.py), so that no weights travel. The archive has 57 MiB, most of it LLVM, MLIR, ICU and Z3; a checkout has 19.
 # Of that, this needs benchmarks/*.sh, *.py, tests/zoo, and nothing else.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
