@@ -24,6 +24,8 @@ struct DeviceLaunch {
   std::array<mlir::AffineExpr, 3> grid; ///< blocks along x, y, z; null: 1. Nothing is launched where one is 0.
   std::array<int, 3> block = {1, 1, 1}; ///< threads of a block
   mlir::AffineExpr sharedBytes;         ///< dynamic shared memory of a block; null: none
+  /// Blocks that the schedule plans to be on one multiprocessor at a time; 0: it plans nothing.
+  int blocksPerMultiprocessor = 0;
   /// The last argument is a pointer to an int64 error word on the device, in which the kernel stores a code of
   /// runtime/kernel_abi.h where it fails.
   bool reportsErrors = false;
@@ -95,6 +97,8 @@ public:
   /// Whether a schedule exists for this kernel: asked by fusion, cheap, no side effects. What has none stays a
   /// library call.
   virtual bool canCompile(mlir::Operation *kernel) = 0;
+  /// Whether products of int32 become kernels; else they are library calls.
+  virtual bool multipliesIntegers() const { return false; }
   /// Schedules the kernel and queues its code; kernels of the same structure share a function. `kernel` is a
   /// tcc.kernel. Not thread-safe. An error is emitted at the kernel's location.
   virtual mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) = 0;

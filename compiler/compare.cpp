@@ -22,7 +22,7 @@ double Element(const Tensor& tensor, int64_t i) {
 
 double RoundingOf(Precision precision) {
   if (precision == Precision::kBF16) return 1e-1;
-  if (precision == Precision::kF16) return 2e-2;
+  if (precision == Precision::kF16 || precision == Precision::kTF32) return 2e-2;  // as many bits of mantissa
   return 0;
 }
 

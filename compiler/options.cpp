@@ -26,8 +26,11 @@ constexpr NameTable<Mode, 4> kModes = {{{Mode::kDefault, "default"},
                                         {Mode::kReduceOverhead, "reduce-overhead"},
                                         {Mode::kMaxAutotune, "max-autotune"},
                                         {Mode::kMaxAutotuneNoCudagraphs, "max-autotune-no-cudagraphs"}}};
-constexpr NameTable<Precision, 4> kPrecisions = {
-    {{Precision::kModel, "model"}, {Precision::kF32, "f32"}, {Precision::kBF16, "bf16"}, {Precision::kF16, "f16"}}};
+constexpr NameTable<Precision, 5> kPrecisions = {{{Precision::kModel, "model"},
+                                                  {Precision::kF32, "f32"},
+                                                  {Precision::kBF16, "bf16"},
+                                                  {Precision::kF16, "f16"},
+                                                  {Precision::kTF32, "tf32"}}};
 constexpr NameTable<Numerics, 2> kNumerics = {{{Numerics::kDefault, "default"}, {Numerics::kStrict, "strict"}}};
 
 template <typename E, size_t N>

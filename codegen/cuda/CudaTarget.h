@@ -34,6 +34,7 @@ public:
   CudaTarget(mlir::MLIRContext *context, CudaTargetOptions options);
 
   bool canCompile(mlir::Operation *kernel) override;
+  bool multipliesIntegers() const override { return true; }
   mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) override;
   bool hasLibraryKernel(mlir::Operation *op) override;
   mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation *op) override;

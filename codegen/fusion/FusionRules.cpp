@@ -98,6 +98,12 @@ bool goesBeside(ir::KernelOp producer, ir::KernelOp consumer) {
          vectorizesTogether(maker, rows, reader, /*rowsB=*/0, rows);
 }
 
+/// A contraction of integers. Tensor cores take those of 8 bits, less a zero point.
+bool multipliesIntegers(ir::KernelOp kernel) {
+  Operation *op = getTemplate(kernel);
+  return op && isa<IntegerType>(cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
+}
+
 } // namespace
 
 FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, bool othersRead, bool othersAfter) {
@@ -119,6 +125,9 @@ FusionPlan FusionRules::decide(ir::KernelOp producer, ir::KernelOp consumer, boo
     bool reads = isa<ir::MatmulOp, ir::AttentionOp>(getTemplate(consumer));
     if (!reads)
       return no("this contraction reads its operands from memory");
+    // Of integers also what takes off a zero point: accept() asks the target.
+    if (multipliesIntegers(consumer) && isPointwise(producer) && isCheap(getLoops(producer).front()))
+      return yes(FusionPlan::Merge, "integers, before they are multiplied");
     if (!isDataMovement(producer) || bodyCost(getLoops(producer).front()).checks)
       return no("an operand of a contraction is read many times: only what moves elements is done while reading");
     return yes(FusionPlan::Merge, "an operand of a contraction, read through a view");
@@ -278,11 +287,12 @@ bool FusionRules::accept(ir::KernelOp merged, ir::KernelOp producer, ir::KernelO
     if (!isEpilogue(merged, templateOp))
       return refuse("the result of the contraction would be read in another order than it is made");
     // One nest after the template, and views before it.
+    bool integers = multipliesIntegers(merged);
     unsigned after = 0;
     for (ir::LoopsOp loops : getLoops(merged)) {
       bool before = llvm::all_of(loops->getUsers(), [&](Operation *user) { return user == templateOp; });
       after += !before;
-      if (before && (loops.getNumReductions() > 0 || bodyCost(loops).flops > 0))
+      if (before && (loops.getNumReductions() > 0 || (!integers && bodyCost(loops).flops > 0)))
         return refuse("there would be arithmetic before the contraction");
     }
     if (after > 1)

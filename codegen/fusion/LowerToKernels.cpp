@@ -72,6 +72,11 @@ struct LowerToKernels : impl::LowerToKernelsPassBase<LowerToKernels> {
     };
     bool changed = false;
     for (Operation *op : ops) {
+      if (isa<ir::MatmulOp, ir::ConvOp, ir::ConvTransposeOp>(op) && isa<IntegerType>(elementOf(op->getResult(0))) &&
+          !(target && target->multipliesIntegers())) {
+        stays(op, "the target does not multiply integers");
+        continue;
+      }
       KernelBuilder kernel(op);
       LoweredValues values = lowerOp(op, kernel);
       if (failed(values)) {

@@ -170,6 +170,8 @@ struct ExplainCommand {
   static std::string Precision(const CompileEvent& event) {
     if (event.precision == "model") return "of the model";
     if (event.precision == "f32") return "f32";
+    if (event.precision == "tf32")
+      return "tf32 (GPUs multiply float32 on tensor cores, rounded to 10 bits of mantissa)";
     return absl::StrCat(event.precision, " (weights and activations; sums in f32, inputs and outputs as they are)");
   }
 

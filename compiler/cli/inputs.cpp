@@ -328,7 +328,9 @@ void CompileFlags::AddTo(CLI::App& command) {
       "CUDA kernels run on the CPU");
   command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
   command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors; an ONNX model has none");
-  command.add_option("--precision", precision_, "How weights and activations are stored: model, f32, bf16 or f16");
+  command.add_option("--precision", precision_,
+                     "How weights and activations are stored: model, f32, bf16 or f16; tf32: as the model says, and "
+                     "GPUs may multiply float32 with 10 bits of mantissa");
   command.add_option("--numerics", numerics_, "default, or strict: loops without fused multiply-add");
   command.add_option("--external-data-root", external_data_roots_, "A folder that external data may lie in");
   command.add_option("--recompile-limit", recompile_limit_, "Specialisations before the most general one");

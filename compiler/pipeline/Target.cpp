@@ -81,7 +81,7 @@ absl::StatusOr<TargetInstance> makeCuda(const Options &options, const TargetSpec
     target.backend.compile.cache = ArtifactCache::Open(cache);
   }
   target.strict = options.numerics == Numerics::kStrict;
-  target.templates.push_back(codegen::cuda::templateSchedule());
+  target.templates.push_back(codegen::cuda::templateSchedule({.tf32 = options.precision == Precision::kTF32}));
   TargetInstance instance;
   instance.code.kind = sim ? "cuda-sim" : "cuda";
   instance.code.arch = absl::StrJoin(target.backend.archs, ",");

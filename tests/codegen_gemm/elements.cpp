@@ -61,7 +61,9 @@ std::vector<Array> RandomInputs(ir::KernelOp kernel, const std::vector<int64_t>&
     int64_t count = 1;
     for (int64_t d : array.dims) count *= d;
     for (int64_t i = 0; i < count; ++i) {
-      int64_t draw = random() % 33;
+      const auto number = static_cast<int64_t>(random());
+      int64_t draw = number % 33;
+      if (element.isInteger(8)) draw = number / 33 % 256 - 112;  // any byte, less 16
       array.values.push_back(llvm::isa<mlir::FloatType>(element) ? (draw - 16.0) / 8
                              : element.isInteger(1)              ? draw % 2
                                                                  : draw - 16);

@@ -102,6 +102,10 @@ struct Evaluator {
             mlir::arith::ExtSIOp>(op))
       return x(0);
     if (isa<mlir::arith::UIToFPOp>(op)) return x(0);
+    if (isa<mlir::arith::ExtUIOp>(op)) {
+      const unsigned bits = op.getOperand(0).getType().getIntOrFloatBitWidth();
+      return x(0) < 0 ? x(0) + static_cast<double>(int64_t{1} << bits) : x(0);
+    }
     if (isa<mlir::math::TanhOp>(op)) return std::tanh(x(0));
     llvm::report_fatal_error(llvm::Twine("the oracle lacks ") + op.getName().getStringRef());
   }

@@ -21,6 +21,37 @@ TEST(CudaAttention, WideHeads) {
   CheckOne({.heads = 1, .key_heads = 1, .queries = 5, .keys = 70, .depth = 80, .width = 96, .element = "f16"});
   CheckOne({.heads = 1, .key_heads = 1, .queries = 17, .keys = 19, .depth = 256, .width = 256, .element = "bf16"});
 }
+// Wider than what tiles in registers hold: one query a block.
+TEST(CudaAttention, HeadsWithoutTiles) {
+  Case plain = AttentionCase({.heads = 1, .key_heads = 1, .queries = 3, .keys = 37, .depth = 300, .width = 270}, false);
+  EXPECT_NE(CudaTexts(plain, "sm_80")[0].text.find("attend_rows"), std::string::npos);
+  CheckCuda(plain);
+  CheckOne({.batch = 2,
+            .heads = 4,
+            .key_heads = 2,
+            .queries = 5,
+            .keys = 34,
+            .depth = 40,
+            .width = 260,
+            .causal = true,
+            .mask = {"2", "1", "1", "T"},
+            .mask_element = "i1",
+            .element = "f16"},
+           true);
+  for (const char* masked_rows : {"nan", "zero", "guarded"}) {
+    SCOPED_TRACE(masked_rows);
+    CheckOne({.heads = 1,
+              .key_heads = 1,
+              .queries = 4,
+              .keys = 2,
+              .depth = 130,
+              .width = 9,
+              .mask = {"S", "T"},
+              .mask_element = "i1",
+              .element = "f64",
+              .masked_rows = masked_rows});
+  }
+}
 TEST(CudaAttention, GroupedHeads) { CheckOne({.batch = 2, .heads = 6, .key_heads = 2, .queries = 9, .keys = 11}); }
 TEST(CudaAttention, Causal) {
   CheckOne({.heads = 1, .key_heads = 1, .queries = 70, .keys = 70, .causal = true});

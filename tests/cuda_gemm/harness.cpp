@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "codegen/cuda/compile/KernelCompiler.h"
+#include "gtest/gtest-spi.h"
 #include "ir/ElementTypes.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,8 +36,10 @@ struct Scheduled {
   std::vector<KernelSource> texts;  // by launch
   bool ok = false;
 
-  Scheduled(const Case& test, const std::string& arch) { Make(test, arch); }
-  void Make(const Case& test, const std::string& arch) {
+  Scheduled(const Case& test, const std::string& arch, const cuda::ScheduleOptions& schedule) {
+    Make(test, arch, schedule);
+  }
+  void Make(const Case& test, const std::string& arch, const cuda::ScheduleOptions& schedule) {
     context.disableMultithreading();
     CudaBackend::loadDialects(&context);
     context.loadDialect<ir::TCCDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
@@ -60,7 +64,7 @@ struct Scheduled {
     options.sourcesOnly = true;
     CudaBackend backend(&context, *device, options);
     ASSERT_TRUE(cuda::canSchedule(kernel, *device)) << test.text;
-    auto scheduled = cuda::schedule(kernel, constants, backend);
+    auto scheduled = cuda::schedule(kernel, constants, backend, schedule);
     ASSERT_TRUE(mlir::succeeded(scheduled)) << test.text;
     code = *scheduled;
     auto bundle = backend.finish();
@@ -76,31 +80,37 @@ struct Scheduled {
   }
 };
 
-KernelCompiler& SimCompiler() {
+// Compiled with all checks; what is asked for again is kept.
+llvm::Expected<std::string> CompileForSim(const KernelSource& source) {
   static auto* compiler = [] {
     CompileOptions options;
     options.simChecked = true;
     return new KernelCompiler(options);
   }();
-  return *compiler;
+  static auto* kept = new std::map<std::string, std::string>;
+  std::string& bytes = (*kept)[source.text];
+  if (bytes.empty()) {
+    auto compiled = compiler->compile({source}, "sim");
+    if (!compiled) return compiled.takeError();
+    bytes = compiled->front().bytes;
+  }
+  return bytes;
 }
 
-}  // namespace
+struct Buffer {
+  void* data;
+  size_t bytes;
+};
 
-std::vector<KernelSource> CudaTexts(const Case& test, const std::string& arch, KernelCode* code) {
-  Scheduled scheduled(test, arch);
-  if (code) *code = scheduled.code;
-  return scheduled.ok ? scheduled.texts : std::vector<KernelSource>();
-}
-
+// Runs a text's kernel on the simulated device, whose checks find anything wrong; its error, or "". `buffers` are
+// registered as the only memory it may touch.
 std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buffers,
                      const std::vector<int64_t>& scalars, int64_t blocks, int threads, int64_t shared) {
-  auto compiled = SimCompiler().compile({source}, "sim");
-  if (!compiled) return llvm::toString(compiled.takeError());
+  auto bytes = CompileForSim(source);
+  if (!bytes) return llvm::toString(bytes.takeError());
   std::string path = "/tmp/tcc_cuda_gemm_XXXXXX";
   int file = mkstemp(path.data());
-  const std::string& bytes = compiled->front().bytes;
-  bool written = write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  bool written = write(file, bytes->data(), bytes->size()) == static_cast<ssize_t>(bytes->size());
   close(file);
   void* library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   unlink(path.c_str());
@@ -131,9 +141,8 @@ std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buff
   return error;
 }
 
-void CheckCuda(const Case& test) {
-  Scheduled s(test, "sim");
-  if (!s.ok) return;
+// Runs the texts; the error of the simulated device, or "".
+std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
   std::vector<std::vector<char>> memory;
   std::vector<Buffer> buffers;
   // Aligned as the device's allocator does, with a gap on both sides.
@@ -142,14 +151,15 @@ void CheckCuda(const Case& test) {
     auto at = (reinterpret_cast<uintptr_t>(memory.back().data()) + 511) / 256 * 256;
     buffers.push_back({reinterpret_cast<void*>(at), static_cast<size_t>(bytes)});
   };
-  for (auto [array, argument] : llvm::zip_equal(s.inputs, s.kernel.getBody().getArguments())) {
+  ir::KernelOp kernel = s.kernel;
+  for (auto [array, argument] : llvm::zip_equal(s.inputs, kernel.getBody().getArguments())) {
     mlir::Type element = Element(argument.getType());
     allocate(array.size() * Bytes(element), 0);
     for (int64_t i = 0; i < array.size(); ++i)
       Write(static_cast<char*>(buffers.back().data) + i * Bytes(element), element, array.values[i]);
   }
   std::vector<std::vector<int64_t>> dims;
-  for (auto [r, result] : llvm::enumerate(s.kernel.getResults())) {
+  for (auto [r, result] : llvm::enumerate(kernel.getResults())) {
     dims.push_back(DimsOf(result.getType(), test.symbols));
     int64_t count = 1;
     for (int64_t d : dims.back()) count *= d;
@@ -169,24 +179,58 @@ void CheckCuda(const Case& test) {
     for (int32_t buffer : launch.buffers) used.push_back(buffers[buffer]);
     std::vector<int64_t> scalars;
     for (unsigned symbol : launch.symbols) scalars.push_back(test.symbols[symbol]);
-    ASSERT_TRUE(launch.device);
+    if (!launch.device) return "a launch of the host";
     std::string error =
         RunOnSim(text, used, scalars, Value(launch.device->grid[0], test.symbols), launch.device->block[0],
                  launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
-    ASSERT_EQ(error, "") << text.text << test.text;
+    if (!error.empty()) return error + "\n" + text.text;
   }
-  std::vector<Array> got;
   for (size_t r = 0; r < dims.size(); ++r) {
     Array array{dims[r], {}};
     int64_t count = 1;
     for (int64_t d : dims[r]) count *= d;
-    mlir::Type element = Element(s.kernel->getResult(r).getType());
+    mlir::Type element = Element(kernel->getResult(r).getType());
     for (int64_t i = 0; i < count; ++i)
       array.values.push_back(
           Read(static_cast<const char*>(buffers[s.inputs.size() + r].data) + i * Bytes(element), element));
     got.push_back(std::move(array));
   }
+  return "";
+}
+
+}  // namespace
+
+std::vector<KernelSource> CudaTexts(const Case& test, const std::string& arch, KernelCode* code,
+                                    const cuda::ScheduleOptions& options) {
+  Scheduled scheduled(test, arch, options);
+  if (code) *code = scheduled.code;
+  return scheduled.ok ? scheduled.texts : std::vector<KernelSource>();
+}
+
+void CheckCuda(const Case& test, const cuda::ScheduleOptions& options) {
+  Scheduled s(test, "sim", options);
+  if (!s.ok) return;
+  std::vector<Array> got;
+  std::string error = Run(test, s, got);
+  ASSERT_EQ(error, "") << test.text;
   Compare(s.kernel, Evaluate(s.kernel, s.inputs, test.symbols), got, test.tolerance, test.text);
+}
+
+std::string FaultOf(const Case& test, const std::function<void(std::string& text)>& change,
+                    const cuda::ScheduleOptions& options) {
+  Scheduled s(test, "sim", options);
+  if (!s.ok) return "no schedule";
+  for (KernelSource& source : s.texts) change(source.text);
+  std::vector<Array> got;
+  std::string error = Run(test, s, got);
+  if (!error.empty()) return error;
+  ::testing::TestPartResultArray failures;
+  {
+    ::testing::ScopedFakeTestPartResultReporter reporter(
+        ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    Compare(s.kernel, Evaluate(s.kernel, s.inputs, test.symbols), got, test.tolerance, test.text);
+  }
+  return failures.size() == 0 ? "" : "wrong results";
 }
 
 }  // namespace tcc::codegen::testing

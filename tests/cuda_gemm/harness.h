@@ -2,6 +2,7 @@
 // compares it with the oracle. Every access is checked: bounds, alignment, races, uninitialised shared memory.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,18 +13,15 @@
 namespace tcc::codegen::testing {
 
 // Fails the test on any difference. Of the case: text, symbols, constants, tolerance, in_place.
-void CheckCuda(const Case& test);
+void CheckCuda(const Case& test, const cuda::ScheduleOptions& options = {});
 
 // The texts of a kernel for an architecture, in the order of its launches; empty where there is no schedule.
-std::vector<KernelSource> CudaTexts(const Case& test, const std::string& arch, KernelCode* code = nullptr);
+std::vector<KernelSource> CudaTexts(const Case& test, const std::string& arch, KernelCode* code = nullptr,
+                                    const cuda::ScheduleOptions& options = {});
 
-// Runs a text's kernel on the simulated device, whose checks find anything wrong; its error, or "". `buffers` are
-// registered as the only memory it may touch.
-struct Buffer {
-  void* data;
-  size_t bytes;
-};
-std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buffers,
-                     const std::vector<int64_t>& scalars, int64_t blocks, int threads, int64_t shared);
+// What is found when each text is changed before it is compiled: an error of the simulated device, or "wrong results";
+// "" where nothing is.
+std::string FaultOf(const Case& test, const std::function<void(std::string& text)>& change,
+                    const cuda::ScheduleOptions& options = {});
 
 }  // namespace tcc::codegen::testing

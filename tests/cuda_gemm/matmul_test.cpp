@@ -30,7 +30,7 @@ struct Size {
 
 // One past a tile, primes, one, none, multiples of vectors and not.
 TEST(CudaMatmul, OddSizes) {
-  for (Size size : {Size{1, 1, 1}, {0, 5, 3}, {5, 7, 0}, {1, 129, 67}, {17, 65, 33}, {67, 36, 128}, {129, 132, 40}}) {
+  for (Size size : {Size{1, 1, 1}, {5, 7, 0}, {1, 129, 67}, {67, 36, 128}}) {
     std::string m = std::to_string(size.m), n = std::to_string(size.n), k = std::to_string(size.k);
     for (std::string element : {"f32", "f16"}) {
       SCOPED_TRACE(m + "x" + n + "x" + k + " " + element);
@@ -39,24 +39,52 @@ TEST(CudaMatmul, OddSizes) {
   }
 }
 TEST(CudaMatmul, Dynamic) {
-  for (std::string element : {"f32", "bf16"})
-    for (Size size : {Size{1, 3, 2}, {70, 67, 37}, {129, 130, 33}, {0, 4, 4}}) {
-      SCOPED_TRACE(element);
+  for (std::string element : {"f32", "bf16"}) {
+    SCOPED_TRACE(element);
+    for (Size size : {Size{1, 3, 2}, {17, 65, 33}, {129, 130, 40}, {0, 4, 4}, {0, 5, 3}})
       CheckCuda(
           {.text = Product({"s0", "s1"}, {"s1", "s2"}, {"s0", "s2"}, element, 3), .symbols = {size.m, size.k, size.n}});
-      // Only the rows are not known: vectors as ever.
-      CheckCuda({.text = Product({"s0", "32"}, {"32", "64"}, {"s0", "64"}, element, 1), .symbols = {size.m}});
-    }
+    // Only the rows are not known: vectors as ever.
+    for (int64_t rows : {0, 1, 70, 129})
+      CheckCuda({.text = Product({"s0", "32"}, {"32", "64"}, {"s0", "64"}, element, 1), .symbols = {rows}});
+  }
 }
 TEST(CudaMatmul, Transposes) {
   for (std::string element : {"f32", "f16", "bf16", "f64"})
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
         SCOPED_TRACE(element + (ta ? " a transposed" : "") + (tb ? " b transposed" : ""));
-        CheckCuda({.text = Product({"72", "40"}, {"40", "136"}, {"72", "136"}, element, 0, ta, tb)});
-        if (element == "f32" || element == "f16")
+        if (ta == tb || element == "f32" || element == "f16")
+          CheckCuda({.text = Product({"40", "40"}, {"40", "72"}, {"40", "72"}, element, 0, ta, tb)});
+        if (ta != tb && (element == "f32" || element == "f16"))
           CheckCuda({.text = Product({"35", "23"}, {"23", "37"}, {"35", "37"}, element, 0, ta, tb)});
       }
+}
+// float32 on tensor cores, with operands rounded to tf32: those of the test are exact.
+TEST(CudaMatmul, Tf32) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      SCOPED_TRACE(std::string(ta ? " a transposed" : "") + (tb ? " b transposed" : ""));
+      Case test{.text = Product({"35", "44"}, {"44", "52"}, {"35", "52"}, "f32", 0, ta, tb)};
+      ASSERT_NE(CudaTexts(test, "sm_80", nullptr, {.tf32 = true})[0].text.find("Mma<"), std::string::npos);
+      ASSERT_EQ(CudaTexts(test, "sm_80")[0].text.find("Mma<"), std::string::npos);
+      CheckCuda(test, {.tf32 = true});
+    }
+}
+// wgmma, where it is asked for and operands lie along k.
+TEST(CudaMatmul, Wgmma) {
+  for (std::string element : {"f16", "bf16"}) {
+    SCOPED_TRACE(element);
+    Case test{.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, element, 0, false, true)};
+    ASSERT_NE(CudaTexts(test, "sm_90a", nullptr, {.wgmma = true})[0].text.find("Warpgroups<"), std::string::npos);
+    for (const char* arch : {"sm_80", "sm_90a"})  // by itself nothing chooses it
+      ASSERT_EQ(CudaTexts(test, arch, nullptr, {.wgmma = arch == std::string("sm_80")})[0].text.find("Warpgroups<"),
+                std::string::npos);
+    CheckCuda(test, {.wgmma = true});
+  }
+  CheckCuda(
+      {.text = Product({"s0", "s1"}, {"s1", "s2"}, {"s0", "s2"}, "f16", 3, false, true), .symbols = {130, 77, 33}},
+      {.wgmma = true});
 }
 // Few tiles and a long sum: blocks share it.
 TEST(CudaMatmul, SplitSums) {
@@ -68,6 +96,8 @@ TEST(CudaMatmul, SplitSums) {
     test.tolerance = 1e-4;
     CheckCuda(test);
   }
+  // Partial sums in vectors.
+  CheckCuda({.text = Product({"3", "1030"}, {"1030", "36"}, {"3", "36"}, "f16"), .tolerance = 1e-4});
 }
 TEST(CudaMatmul, Batches) {
   CheckCuda({.text = Product({"3", "2", "5", "9"}, {"3", "2", "9", "17"}, {"3", "2", "5", "17"}, "f32")});
@@ -116,7 +146,9 @@ TEST(CudaMatmul, Epilogue) {
     for (std::string element : {"f32", "f16"})
       for (bool transposed : {false, true}) {
         SCOPED_TRACE(element);
-        std::string M = dynamic ? "s0" : "31", N = "45", K = "40", other = element == "f32" ? "f16" : "f32";
+        // Rows of the results are whole vectors, or not.
+        std::string M = dynamic ? "s0" : "31", N = dynamic == transposed ? "48" : "45", K = "40",
+                    other = element == "f32" ? "f16" : "f32";
         std::string ta = Type({M, K}, element), tb = Type({K, N}, element), ty = Type({M, N}, element),
                     bias = Type({N}, element), th = transposed ? Type({N, M}, other) : Type({M, N}, other);
         std::string body = Matmul("%a0", "%a1", ta, tb, ty);

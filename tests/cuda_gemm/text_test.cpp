@@ -1,9 +1,12 @@
-// What the texts of kernels hold, what NVRTC makes of them, and that a fault in a template would be found.
+// That a fault in a template would be found, and what NVRTC makes of the texts of kernels.
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 
 #include "codegen/cuda/compile/KernelReport.h"
 #include "tests/codegen_gemm/attention_case.h"
 #include "tests/codegen_gemm/conv_case.h"
+#include "tests/cuda_compile/compile_test_util.h"
 #include "tests/cuda_gemm/harness.h"
 
 namespace tcc::codegen::testing {
@@ -14,113 +17,202 @@ Case Plain(const std::string& m, const std::string& n, const std::string& k, con
   return {.text = Kernel({a, b}, "    %c = tcc.matmul %a0, %a1 : (" + a + ", " + b + ") -> " + y + "\n", "%c", {y})};
 }
 
-// Runs a product of halves whose text was changed; whether the results are right, and the error.
-bool RunsRight(const std::string& from, const std::string& to, std::string* error) {
-  constexpr int kM = 32, kN = 64, kK = 64;
-  Case test = Plain(std::to_string(kM), std::to_string(kN), std::to_string(kK), "f16");
-  KernelCode code;
-  std::vector<KernelSource> texts = CudaTexts(test, "sim", &code);
-  EXPECT_EQ(texts.size(), 1u);
-  std::string& text = texts[0].text;
-  if (!from.empty()) {
-    EXPECT_NE(text.find(from), std::string::npos) << text;
-    text.replace(text.find(from), from.size(), to);
+// A square of bytes as int32.
+std::string Widen(const std::string& name, const std::string& from, const std::string& n) {
+  return "    " + name + " = tcc.loops " + List({n, n}) + " reduce 0 [] {\n    " + BlockArguments(2) +
+         "\n      %v = tcc.load " + from + "[" + Identity(2) + "](%i0, %i1) : " + Type({n, n}, "i8") +
+         " -> i8\n      %w = arith.extsi %v : i8 to i32\n      tcc.yield %w : i32\n    } : " + Type({n, n}, "i32") +
+         "\n";
+}
+
+// Puts text before the template that the kernel includes, behind the rest of the device library.
+void Before(std::string& text, const std::string& added) {
+  size_t at = text.find("#include \"tcc/");
+  ASSERT_NE(at, std::string::npos) << text;
+  text.insert(at, "#include \"tcc/device.cuh\"\n" + added);
+}
+void Replace(std::string& text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from << " is not in\n" << text;
+  text.replace(at, from.size(), to);
+}
+
+struct Faulty {
+  const char* name;
+  Case test;
+  cuda::ScheduleOptions options = {};
+};
+std::vector<Faulty> FaultCases() {
+  const std::string a = Type({"32", "64"}, "f16"), b = Type({"64", "64"}, "f16"), y = Type({"32", "64"}, "f16");
+  const Case transposed{.text = Kernel({a, b},
+                                       Read("%tb", {"64", "64"}, "%a1", "affine_map<(d0, d1) -> (d1, d0)>", b, "f16") +
+                                           "    %c = tcc.matmul %a0, %tb : (" + a + ", " + b + ") -> " + y + "\n",
+                                       "%c", {y})};
+  return {
+      {"matmul", Plain("32", "64", "128", "f16")},
+      {"wgmma", transposed, {.wgmma = true}},
+      {"conv", ConvCase({1, 32, 32, 1, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, true, false, "f16")},
+      {"attention", AttentionCase({.heads = 1, .key_heads = 1, .queries = 17, .keys = 70, .element = "f16"}, false)},
+      {"wide attention", AttentionCase({.heads = 1, .key_heads = 1, .queries = 2, .keys = 40, .depth = 300}, false)}};
+}
+
+// Without barriers, what other threads wrote is read before it is there.
+TEST(CudaGemmFaults, MissingBarriers) {
+  for (const Faulty& fault : FaultCases()) {
+    SCOPED_TRACE(fault.name);
+    EXPECT_EQ(FaultOf(fault.test, [](std::string&) {}, fault.options), "");
+    EXPECT_NE(FaultOf(
+                  fault.test, [](std::string& text) { Before(text, "#define __syncthreads() static_cast<void>(0)\n"); },
+                  fault.options),
+              "");
   }
-  alignas(256) static _Float16 a[kM * kK], b[kK * kN], y[kM * kN];
-  for (int i = 0; i < kM * kK; ++i) a[i] = static_cast<_Float16>(i * 7 % 13 - 6);
-  for (int i = 0; i < kK * kN; ++i) b[i] = static_cast<_Float16>(i * 5 % 11 - 5);
-  const LaunchSpec& launch = code.launches[0];
-  Buffer all[] = {{a, sizeof(a)}, {b, sizeof(b)}, {y, sizeof(y)}};
-  std::vector<Buffer> buffers;
-  for (int32_t buffer : launch.buffers) buffers.push_back(all[buffer]);
-  *error = RunOnSim(texts[0], buffers, {}, gemm::evaluate(launch.device->grid[0], {}, {}), launch.device->block[0],
-                    gemm::evaluate(launch.device->sharedBytes, {}, {}));
-  for (int i = 0; i < kM; ++i)
-    for (int j = 0; j < kN; ++j) {
-      float sum = 0;
-      for (int k = 0; k < kK; ++k) sum += static_cast<float>(a[i * kK + k]) * static_cast<float>(b[k * kN + j]);
-      if (static_cast<float>(y[i * kN + j]) != static_cast<float>(static_cast<_Float16>(sum))) return false;
-    }
-  return true;
+}
+// An index that is one too great leaves a buffer, or is not where a vector may be.
+TEST(CudaGemmFaults, WrongIndices) {
+  for (const Faulty& fault : FaultCases()) {
+    SCOPED_TRACE(fault.name);
+    EXPECT_NE(FaultOf(
+                  fault.test, [](std::string& text) { Replace(text, "return data + (", "return data + (1 + "); },
+                  fault.options),
+              "");
+  }
+}
+// Fragments whose two halves of k are taken the other way round: nothing but the results is wrong.
+TEST(CudaGemmFaults, WrongFragments) {
+  for (const Faulty& fault : FaultCases()) {
+    SCOPED_TRACE(fault.name);
+    const bool mma = fault.name != std::string("wgmma") && fault.name != std::string("wide attention");
+    if (!mma) continue;
+    EXPECT_EQ(FaultOf(fault.test,
+                      [](std::string& text) {
+                        Before(
+                            text,
+                            "namespace tcc { template <class T> TCC_DEVICE void swapped(float (&d)[4], const unsigned "
+                            "(&a)[4], const unsigned (&b)[2]) { unsigned c[4] = {a[2], a[3], a[0], a[1]}; "
+                            "mma_m16n8k16<T>(d, c, b); } }\n#define mma_m16n8k16 swapped\n");
+                      }),
+              "wrong results");
+  }
+  // Descriptors of wgmma whose rows are not permuted as the tile is.
+  EXPECT_NE(
+      FaultOf(FaultCases()[1].test, [](std::string& text) { Before(text, "#define k128 k64\n"); }, {.wgmma = true}),
+      "");
 }
 
-TEST(CudaGemmFaults, AreFound) {
-  std::string error;
-  EXPECT_TRUE(RunsRight("", "", &error));
-  EXPECT_EQ(error, "");
-  // A fragment whose two halves of k are taken the other way round.
-  const std::string include = "#include \"tcc/gemm.cuh\"\n";
-  EXPECT_FALSE(
-      RunsRight(include,
-                "#include \"tcc/device.cuh\"\n"
-                "namespace tcc { template <class T> TCC_DEVICE void swapped(float (&d)[4], const unsigned (&a)[4], "
-                "const unsigned (&b)[2]) { unsigned c[4] = {a[2], a[3], a[0], a[1]}; mma_m16n8k16<T>(d, c, b); } "
-                "}\n#define mma_m16n8k16 swapped\n" +
-                    include,
-                &error));
-  EXPECT_EQ(error, "");  // nothing but the result is wrong
-  // Without the barriers tiles are read before they are there.
-  RunsRight(include, "#include \"tcc/device.cuh\"\n#define __syncthreads() static_cast<void>(0)\n" + include, &error);
-  EXPECT_NE(error, "");
-}
-
-// NVRTC, where there is one: no spills, asynchronous copies, tensor cores.
+// NVRTC, where there is one: no spills; the main loop has the instructions it is made for; as many blocks fit on a
+// multiprocessor as the schedule planned.
 class CudaGemmCode : public ::testing::TestWithParam<const char*> {};
 
 struct Wanted {
   Case test;
-  const char* multiply;  // the instruction of its main loop
-  bool async = true;     // fed by cp.async
+  std::vector<const char*> in_loops;  // instructions of its main loop
+  std::vector<const char*> anywhere = {};
+  cuda::ScheduleOptions options = {};
+  bool async = true;  // fed by cp.async
 };
 
-TEST_P(CudaGemmCode, HasNoSpillsAndTheInstructionsItIsMadeFor) {
-  KernelCompiler compiler{CompileOptions{}};
-  if (auto version = compiler.compilerVersion(GetParam()); !version)
-    GTEST_SKIP() << llvm::toString(version.takeError());
+std::vector<Wanted> WantedCode(bool sm90a) {
   std::vector<Wanted> wanted;
   for (std::string element : {"f32", "f16", "bf16"}) {
-    const char* multiply = element == "f32" ? "FFMA" : "HMMA";
-    wanted.push_back({Plain("4096", "4096", "4096", element), multiply});
-    // Elements of 16 bits that are alone in memory pass through registers.
-    wanted.push_back({Plain("100", "99", "99", element), multiply, element == "f32"});
+    const bool f32 = element == "f32";
+    const std::vector<const char*> multiply =
+        f32 ? std::vector<const char*>{"FFMA", "LDS.128"} : std::vector<const char*>{"HMMA", "LDSM"};
+    std::vector<const char*> wide = multiply;
+    wide.push_back("LDGSTS.128");
+    wanted.push_back({Plain("4096", "4096", "4096", element), wide, {"STG.128"}});
     if (element == "bf16") continue;  // as f16
+    // Elements of 16 bits that are alone in memory pass through registers.
+    wanted.push_back({Plain("100", "99", "99", element), multiply, {}, {}, f32});
     const ConvShape conv{8, 64, 64, 1, {56, 56}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
-    wanted.push_back({ConvCase(conv, true, false, element), multiply});
+    wanted.push_back({ConvCase(conv, true, false, element), wide, {"STG.128"}});
     wanted.back().test.constants = {1};
-    wanted.push_back({ConvCase(conv, false, false, element), multiply, element == "f32"});
+    wanted.push_back({ConvCase(conv, false, false, element), multiply, {}, {}, f32});
     for (int width : {64, 128, 256})
-      wanted.push_back({AttentionCase({.heads = 4,
-                                       .key_heads = 2,
-                                       .queries = 197,
-                                       .keys = 197,
-                                       .depth = width,
-                                       .width = width,
-                                       .causal = true,
-                                       .mask = {"S", "T"},
-                                       .element = element},
-                                      false),
-                        multiply});
+      if (!f32 || width != 128)
+        wanted.push_back({AttentionCase({.heads = 4,
+                                         .key_heads = 2,
+                                         .queries = 197,
+                                         .keys = 197,
+                                         .depth = width,
+                                         .width = width,
+                                         .causal = true,
+                                         .mask = {"S", "T"},
+                                         .element = element},
+                                        false),
+                          wide,
+                          {"STG.128"}});
+  }
+  wanted.push_back({Plain("4096", "4096", "4096", "f32"), {"HMMA", "LDGSTS.128"}, {"STG.128"}, {.tf32 = true}});
+  const std::string a = Type({"512", "512"}, "i8"), wide = Type({"512", "512"}, "i32");
+  wanted.push_back({{.text = Kernel({a, a},
+                                    Widen("%ta", "%a0", "512") + Widen("%tb", "%a1", "512") +
+                                        "    %c = tcc.matmul %ta, %tb : (" + wide + ", " + wide + ") -> " + wide + "\n",
+                                    "%c", {wide})},
+                    {"IMMA", "LDGSTS.128"},
+                    {"STG.128"}});
+  wanted.push_back({AttentionCase({.depth = 512, .width = 512}, false), {"FFMA"}, {}, {}, false});
+  if (sm90a) {
+    const std::string half = Type({"4096", "4096"}, "f16");
+    wanted.push_back(
+        {{.text = Kernel({half, half},
+                         Read("%tb", {"4096", "4096"}, "%a1", "affine_map<(d0, d1) -> (d1, d0)>", half, "f16") +
+                             "    %c = tcc.matmul %a0, %tb : (" + half + ", " + half + ") -> " + half + "\n",
+                         "%c", {half})},
+         {"HGMMA", "LDGSTS.128"},
+         {"STG.128"},
+         {.wgmma = true}});
+  }
+  return wanted;
+}
+
+TEST_P(CudaGemmCode, HasTheInstructionsAndTheOccupancyThatArePlanned) {
+  REQUIRE_NVRTC();
+  setenv("TCC_CUDA_TOOLS", TCC_TEST_PYTHON_PREFIX, 0);
+  KernelCompiler compiler{nvrtcOptions()};
+  const std::string arch = GetParam();
+  std::vector<Wanted> wanted = WantedCode(arch == "sm_90a");
+  // Of architectures that have no instructions of their own here, a part.
+  if (arch != "sm_80" && arch != "sm_90a") {
+    std::vector<Wanted> part;
+    for (size_t i = 0; i < wanted.size(); i += 4) part.push_back(std::move(wanted[i]));
+    wanted = std::move(part);
   }
   std::vector<KernelSource> texts;
+  std::vector<DeviceLaunch> launches;
+  std::vector<int64_t> shared;
   for (const Wanted& want : wanted) {
     KernelCode code;
-    std::vector<KernelSource> made = CudaTexts(want.test, GetParam(), &code);
-    ASSERT_FALSE(made.empty());
+    std::vector<KernelSource> made = CudaTexts(want.test, arch, &code, want.options);
+    ASSERT_FALSE(made.empty()) << want.test.text;
     texts.push_back(made.front());
+    launches.push_back(*code.launches.front().device);
+    // Its expressions are gone with the context.
+    shared.push_back(0);
+    size_t at = made.front().text.find("kBytes == ");
+    if (at != std::string::npos) shared.back() = std::atoll(made.front().text.c_str() + at + strlen("kBytes == "));
   }
-  auto binaries = compiler.compile(texts, GetParam());
+  auto binaries = compiler.compile(texts, arch);
   ASSERT_TRUE(static_cast<bool>(binaries)) << llvm::toString(binaries.takeError());
-  for (auto [binary, want, text] : llvm::zip_equal(*binaries, wanted, texts)) {
-    SCOPED_TRACE(text.text);
-    auto report = reportKernel(binary);
+  bool disassembled = true;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Wanted& want = wanted[i];
+    SCOPED_TRACE(texts[i].text);
+    auto report = reportKernel((*binaries)[i], launches[i].block[0], shared[i]);
     ASSERT_TRUE(static_cast<bool>(report)) << llvm::toString(report.takeError());
     EXPECT_EQ(report->resources.spillStores, 0);
     EXPECT_EQ(report->resources.spillLoads, 0);
-    if (!report->sass) continue;  // no nvdisasm
-    EXPECT_GT(report->sass->countInLoops(want.multiply), 0);
+    const int planned = launches[i].blocksPerMultiprocessor;
+    ASSERT_TRUE(report->occupancy.has_value());
+    EXPECT_GE(report->occupancy->blocks, std::max(planned, 1)) << report->resources.registers << " registers";
+    if (getenv("TCC_TEST_REPORT")) std::cerr << "planned " << planned << "\n" << formatReports(*report);
+    disassembled &= report->sass.has_value();
+    if (!report->sass) continue;
+    for (const char* name : want.in_loops) EXPECT_GT(report->sass->countInLoops(name), 0) << name;
+    for (const char* name : want.anywhere) EXPECT_GT(report->sass->count(name), 0) << name;
     EXPECT_EQ(report->sass->countInLoops("LDGSTS") > 0, want.async);
     EXPECT_EQ(report->sass->count("LDL") + report->sass->count("STL"), 0);
   }
+  if (!disassembled) GTEST_SKIP() << "no nvdisasm: scripts/requirements.txt has the wheel";
 }
 INSTANTIATE_TEST_SUITE_P(Architectures, CudaGemmCode, ::testing::Values("sm_80", "sm_90a", "sm_100", "sm_120"));
 

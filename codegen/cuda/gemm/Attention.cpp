@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <variant>
 
 #include "codegen/cuda/gemm/Schedule.h"
 #include "ir/Extents.h"
@@ -24,6 +25,15 @@ struct Engine {
 
   int queries() const { return warps * (mma ? 16 : 4 * rows); }
   int threads() const { return 32 * warps; }
+  // Of a thread, about: scores, results, fragments and addresses.
+  int registers() const {
+    constexpr int kOther = 72, kMost = 255;
+    int perRow = mma ? keys / 4 + (usedWidth + 15) / 16 * 4 : keys / 8 + width / 8;
+    int numbers =
+        mma ? 2 * perRow + std::min(16, (usedDepth + 15) / 16 * 4)
+            : (rows * perRow + (rows + 8) * static_cast<int>(16 / elementBytes)) * static_cast<int>(elementBytes / 4);
+    return std::min(kMost, numbers + kOther);
+  }
   int64_t sharedBytes() const {
     int64_t tiles =
         int64_t(queries()) * depth + int64_t(keys) * (depth + width) + (mma ? 0 : int64_t(queries()) * keys);
@@ -37,6 +47,15 @@ struct Engine {
     list += mma ? llvm::formatv(", {0}, {1}", usedDepth, usedWidth).str() : ", " + std::to_string(rows);
     return (mma ? "MmaEngine<" : "SimtEngine<") + element.str() + list + ">";
   }
+};
+
+// Parameters of tcc::attention::attend_rows, for heads that are wider than tiles in registers.
+struct RowEngine {
+  int64_t depth = 0, width = 0, sumBytes = 4;
+  static constexpr int64_t kWidest = 8192;
+
+  int threads() const { return std::max(depth, width) > 1024 ? 512 : 256; }
+  int64_t sharedBytes() const { return (depth + 32 + 1) * sumBytes; } ///< as tcc::attention::RowLayout has it
 };
 
 // An engine that fits the device; nothing for heads that are too wide.
@@ -74,14 +93,22 @@ std::optional<Engine> chooseEngine(int64_t depth, int64_t width, std::optional<i
   return engine;
 }
 
-std::optional<Engine> engineOf(const gemm::TemplateKernel &kernel, const CudaDescription &device) {
+using AnyEngine = std::variant<Engine, RowEngine>;
+
+std::optional<AnyEngine> engineOf(const gemm::TemplateKernel &kernel, const CudaDescription &device) {
   const Exprs &q = kernel.operands[0].extents, &k = kernel.operands[1].extents, &v = kernel.operands[2].extents;
   auto heads = ir::getConstant(q[1]), keyHeads = ir::getConstant(k[1]), depth = ir::getConstant(q[3]),
        width = ir::getConstant(v[3]);
   if (!heads || !keyHeads || !depth || !width || *keyHeads == 0 || *heads % *keyHeads != 0)
     return std::nullopt;
-  return chooseEngine(*depth, *width, ir::getConstant(q[2]), kernel.operands[0].element.getIntOrFloatBitWidth() / 8,
-                      device);
+  int64_t bytes = kernel.operands[0].element.getIntOrFloatBitWidth() / 8;
+  if (std::optional<Engine> engine = chooseEngine(*depth, *width, ir::getConstant(q[2]), bytes, device))
+    return *engine;
+  RowEngine rows{*depth, *width, std::max<int64_t>(bytes, 4)};
+  if (*depth < 1 || *width < 1 || std::max(*depth, *width) > RowEngine::kWidest ||
+      rows.sharedBytes() > device.sharedPerBlockOptIn)
+    return std::nullopt;
+  return rows;
 }
 
 // The functor that is added to scores; its expression in the entry point.
@@ -143,7 +170,9 @@ FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   auto op = cast<ir::AttentionOp>(kernel.op);
   MLIRContext *context = builder.context;
-  Engine engine = *engineOf(kernel, builder.backend.device());
+  AnyEngine any = *engineOf(kernel, builder.backend.device());
+  const auto *tiles = std::get_if<Engine>(&any);
+  const auto *wide = std::get_if<RowEngine>(&any);
   const gemm::Operand &q = kernel.operands[0], &k = kernel.operands[1], &v = kernel.operands[2];
   int64_t heads = *ir::getConstant(q.extents[1]), keyHeads = *ir::getConstant(k.extents[1]);
   AffineExpr allHeads = gemm::simplify(q.extents[0] * heads), allKeyHeads = gemm::simplify(q.extents[0] * keyHeads);
@@ -155,40 +184,55 @@ FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder) {
   OperandSpec keys =
       specOf(k, {d0.floorDiv(keyHeads), d0 % keyHeads, d1, d2}, {allKeyHeads, k.extents[2], k.extents[3]});
   // Without tensor cores, keys of a thread have to be whole chunks to lie along the keys.
-  keys.forceAlongK = !engine.mma && engine.keys / 8 % (16 / engine.elementBytes) != 0;
+  keys.forceAlongK = tiles && !tiles->mma && tiles->keys / 8 % (16 / tiles->elementBytes) != 0;
   OperandSpec values =
       specOf(v, {d0.floorDiv(keyHeads), d0 % keyHeads, d2, d1}, {allKeyHeads, v.extents[3], v.extents[2]});
   values.preferRow = true;
 
-  KernelText text(builder, "attention.cuh");
+  KernelText text(builder, tiles ? "attention.cuh" : "attention_rows.cuh");
   FailureOr<std::string> a = defineOperand(text, "Queries", queries), b = defineOperand(text, "Keys", keys),
                          c = defineOperand(text, "Values", values);
   FailureOr<std::string> mask = defineMask(text, sum, heads);
-  FailureOr<std::string> epilogue = text.epilogue({d0.floorDiv(heads), d0 % heads, d1, d2});
+  Exprs coordinate{d0.floorDiv(heads), d0 % heads, d1, d2};
+  constexpr unsigned kColumns = 2, kWidest = 8, kBatch = 4;
+  FailureOr<std::string> epilogue =
+      tiles ? text.tileEpilogue(coordinate, kColumns, kWidest, kBatch) : text.epilogue(coordinate);
   if (failed(a) || failed(b) || failed(c) || failed(mask) || failed(epilogue))
     return failure();
   const char *rows = op.getMaskedRows() == ir::MaskedRows::Nan    ? "kNan"
                      : op.getMaskedRows() == ir::MaskedRows::Zero ? "kZero"
                                                                   : "kGuarded";
-  int64_t shared = engine.sharedBytes();
+  int64_t depth = tiles ? tiles->usedDepth : wide->depth, width = tiles ? tiles->usedWidth : wide->width;
   std::string body =
       llvm::formatv("  const tcc::attention::Extents<Index> extents{{{0}, {1}, {2}, {3}, {4}, {5}, {6}};\n",
-                    text.value(allHeads), heads / keyHeads, text.value(q.extents[2]), text.value(k.extents[2]),
-                    engine.usedDepth, engine.usedWidth, literal(op.getScale().convertToDouble()))
+                    text.value(allHeads), heads / keyHeads, text.value(q.extents[2]), text.value(k.extents[2]), depth,
+                    width, literal(op.getScale().convertToDouble()))
           .str();
-  body += "  using Engine = tcc::attention::" + engine.text(cppType(q.element)) + ";\n";
+  std::string common = llvm::formatv("{0}, tcc::attention::MaskedRows::{1}", op.getCausal() ? "true" : "false", rows),
+              arguments = llvm::formatv("({0}, {1}, {2}, extents, {3}, {4});\n", *a, *b, *c, *mask, *epilogue);
+  if (wide) {
+    body += llvm::formatv("  static_assert(tcc::attention::RowLayout<{0}, {1}>::kBytes == {2}, \"as launched\");\n",
+                          cppType(sum), depth, wide->sharedBytes())
+                .str();
+    body += llvm::formatv("  tcc::attention::attend_rows<{0}, {1}, {2}, {3}, {4}>{5}", wide->threads(), depth, width,
+                          common, cppType(sum), arguments)
+                .str();
+    text.launch("attention_rows", wide->threads(), allHeads * q.extents[2], wide->sharedBytes(), body);
+    builder.code.choices.push_back(llvm::formatv("one query a block, {0} threads", wide->threads()).str());
+    return builder.take("attention");
+  }
+  int64_t shared = tiles->sharedBytes();
+  body += "  using Engine = tcc::attention::" + tiles->text(cppType(q.element)) + ";\n";
   body += llvm::formatv("  static_assert(Engine::kThreads == {0} && Engine::kTileQueries == {1} && "
                         "tcc::attention::Layout<Engine, Queries, Keys, Values>::kBytes == {2}, \"as launched\");\n",
-                        engine.threads(), engine.queries(), shared)
+                        tiles->threads(), tiles->queries(), shared)
               .str();
-  body +=
-      llvm::formatv("  tcc::attention::attend<Engine, {0}, tcc::attention::MaskedRows::{1}>({2}, {3}, {4}, extents, "
-                    "{5}, {6});\n",
-                    op.getCausal() ? "true" : "false", rows, *a, *b, *c, *mask, *epilogue)
-          .str();
-  text.launch("attention", engine.threads(), allHeads * q.extents[2].ceilDiv(engine.queries()), shared, body);
-  builder.code.choices.push_back(
-      llvm::formatv("{0} queries by {1} keys, {2} threads", engine.queries(), engine.keys, engine.threads()).str());
+  body += llvm::formatv("  tcc::attention::attend<Engine, {0}>{1}", common, arguments).str();
+  int beside = blocksBeside(builder.backend.device(), tiles->threads(), tiles->registers(), shared);
+  text.launch("attention", tiles->threads(), allHeads * q.extents[2].ceilDiv(tiles->queries()), shared, body, beside);
+  builder.code.choices.push_back(llvm::formatv("{0} queries by {1} keys, {2} threads, {3} blocks a multiprocessor",
+                                               tiles->queries(), tiles->keys, tiles->threads(), beside)
+                                     .str());
   return builder.take("attention");
 }
 

@@ -198,7 +198,7 @@ bool canScheduleConv(const gemm::TemplateKernel &kernel) {
   return isLinear(kernel.operands[0]) && gemm::geometryOf(kernel).has_value();
 }
 
-FailureOr<KernelCode> scheduleConv(KernelBuilder &builder) {
+FailureOr<KernelCode> scheduleConv(KernelBuilder &builder, const ScheduleOptions &options) {
   gemm::ConvGeometry conv = *gemm::geometryOf(builder.kernel);
   // So few channels of a group that a tile would be empty for the most part.
   constexpr int64_t kFewChannels = 4;
@@ -206,7 +206,8 @@ FailureOr<KernelCode> scheduleConv(KernelBuilder &builder) {
   for (const gemm::ConvPhase &phase : conv.phases) {
     PhaseProduct maker{builder, conv, phase};
     Product product = conv.channelsLast ? maker.channelsLast(direct) : maker.channelsFirst();
-    if (failed(direct ? launchDirect(builder, "conv_direct", product) : launchProduct(builder, "conv", product)))
+    if (failed(direct ? launchDirect(builder, "conv_direct", product)
+                      : launchProduct(builder, "conv", product, options)))
       return failure();
   }
   return builder.take(direct ? "depthwise" : "conv");

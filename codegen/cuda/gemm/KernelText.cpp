@@ -3,7 +3,10 @@
 
 #include "codegen/cuda/print/Print.h"
 #include "codegen/schedule/ElementTypes.h"
+#include "codegen/schedule/template/TileExpr.h"
 #include "ir/Extents.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -33,6 +36,101 @@ std::string cppType(Type element) {
     return "long long";
   }
 }
+
+// The multiples that a symbol is known to be of, put in its place.
+static AffineExpr withDivisors(AffineExpr expr, ArrayAttr symbols) {
+  for (auto [i, attribute] : llvm::enumerate(symbols)) {
+    int64_t multiple = cast<ir::SymbolAttr>(attribute).getMultipleOf();
+    if (multiple > 1) {
+      AffineExpr symbol = getAffineSymbolExpr(i, expr.getContext());
+      expr = expr.replace(symbol, symbol * multiple);
+    }
+  }
+  return expr;
+}
+
+bool isVector(AffineExpr offset, unsigned dim, int count, ArrayAttr symbols) {
+  if (gemm::laneStride(offset, dim, count) != 1)
+    return false;
+  AffineExpr d = getAffineDimExpr(dim, offset.getContext());
+  AffineExpr start = withDivisors(gemm::simplify(offset.replace(d, d * count)), symbols);
+  return gemm::simplify(start).getLargestKnownDivisor() % count == 0;
+}
+
+namespace {
+
+constexpr int64_t kVectorBytes = 16;
+
+// Buffers may start at any element and vectors in memory have 16 bytes at most: the device library looks at addresses.
+void splitVectorAccesses(func::FuncOp function) {
+  SmallVector<Operation *> accesses;
+  function.walk([&](Operation *op) {
+    if (isa<vector::LoadOp, vector::StoreOp>(op))
+      accesses.push_back(op);
+  });
+  for (Operation *op : accesses) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    auto load = dyn_cast<vector::LoadOp>(op);
+    auto store = dyn_cast<vector::StoreOp>(op);
+    VectorType type = load ? load.getVectorType() : store.getVectorType();
+    Value memref = load ? load.getBase() : store.getBase(), index = load ? load.getIndices()[0] : store.getIndices()[0];
+    int64_t lanes = type.getDimSize(0),
+            each = std::min<int64_t>(lanes, kVectorBytes * 8 / type.getElementTypeBitWidth());
+    VectorType part = VectorType::get({each}, type.getElementType());
+    SmallVector<Value> parts;
+    for (int64_t first = 0; first < lanes; first += each) {
+      Value at = index;
+      if (first > 0)
+        at = b.create<arith::AddIOp>(loc, index, b.create<arith::ConstantIndexOp>(loc, first));
+      if (load) {
+        func::FuncOp callee =
+            CudaBackend::declareDevice(function, "tcc::load_any<" + std::to_string(each) + ">",
+                                       b.getFunctionType({memref.getType(), b.getIndexType()}, {part}));
+        callee.setArgAttr(0, "tcc.readonly", b.getUnitAttr());
+        parts.push_back(b.create<func::CallOp>(loc, callee, ValueRange{memref, at}).getResult(0));
+        continue;
+      }
+      Value value = store.getValueToStore();
+      if (each < lanes) {
+        auto mask = llvm::to_vector(llvm::seq<int64_t>(first, first + each));
+        value = b.create<vector::ShuffleOp>(loc, value, value, mask);
+      }
+      func::FuncOp callee = CudaBackend::declareDevice(
+          function, "tcc::store_any", b.getFunctionType({memref.getType(), b.getIndexType(), part}, {}));
+      b.create<func::CallOp>(loc, callee, ValueRange{memref, at, value});
+    }
+    // Neighbours together, until there is one.
+    while (parts.size() > 1) {
+      SmallVector<Value> wider;
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        int64_t size = cast<VectorType>(parts[i].getType()).getDimSize(0);
+        auto mask = llvm::to_vector(llvm::seq<int64_t>(0, 2 * size));
+        wider.push_back(b.create<vector::ShuffleOp>(loc, parts[i], parts[i + 1], mask));
+      }
+      parts = wider;
+    }
+    if (load)
+      load.replaceAllUsesWith(parts.front());
+    op->erase();
+  }
+}
+
+// Whether the loops that make a tensor are arithmetic on elements, with nothing about indices or masks.
+bool isArithmetic(Value tensor) {
+  auto loops = tensor.getDefiningOp<ir::LoopsOp>();
+  if (!loops)
+    return true;
+  return llvm::all_of(loops.getBody().front().without_terminator(), [](Operation &op) {
+    if (auto load = dyn_cast<ir::LoadOp>(op))
+      return !load.getMask() && isArithmetic(load.getTensor());
+    auto isIndex = [](Type type) { return type.isIndex(); };
+    return !isa<ir::ApplyOp, ir::InSetOp>(op) && llvm::none_of(op.getOperandTypes(), isIndex) &&
+           llvm::none_of(op.getResultTypes(), isIndex);
+  });
+}
+
+} // namespace
 
 //===- KernelBuilder -------------------------------------------------------===//
 
@@ -142,6 +240,7 @@ FailureOr<std::string> KernelText::functor(StringRef name, ArrayRef<StringRef> i
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
   gemm::Emit e(b, loc);
+  e.nativeBf16 = true;
   gemm::Frame frame;
   for (unsigned i = 0; i < numBuffers; ++i)
     frame.buffers.push_back(block->getArgument(i));
@@ -149,6 +248,7 @@ FailureOr<std::string> KernelText::functor(StringRef name, ArrayRef<StringRef> i
     frame.symbols.push_back(block->getArgument(numBuffers + i));
   Value returned = body(e, frame, block->getArguments().drop_front(numBuffers + numSymbols));
   b.create<func::ReturnOp>(loc, returned ? ValueRange{returned} : ValueRange{});
+  splitVectorAccesses(function);
 
   // Members are what it uses, under the names of the entry point's parameters.
   SmallVector<std::string> members;
@@ -180,53 +280,105 @@ FailureOr<std::string> KernelText::functor(StringRef name, ArrayRef<StringRef> i
   return name.str() + "{" + llvm::join(members, ", ") + "}";
 }
 
-FailureOr<std::string> KernelText::epilogue(ArrayRef<AffineExpr> coordinate, unsigned batch) {
+FailureOr<std::string> KernelText::epilogue(ArrayRef<AffineExpr> coordinate) {
   const gemm::TemplateKernel &kernel = builder.kernel;
-  Type value = gemm::accumulationType(kernel.resultElement());
-  auto one = functor(batch ? "Epilogue_one" : "Epilogue", {"g", "m", "n"}, {value}, Type(),
-                     [&](gemm::Emit &e, const gemm::Frame &frame, ValueRange arguments) {
-                       gemm::Point point;
-                       point.dims.assign(arguments.begin(), arguments.begin() + 3);
-                       point.symbols = frame.symbols;
-                       kernel.finish(e, frame, std::move(point), arguments[3], coordinate);
-                       return Value();
-                     });
-  if (failed(one) || batch == 0)
-    return one;
-  // At (g, m + i * dm, n + i * dn).
-  auto many = functor("Epilogue_many", {"g", "m", "n", "dm", "dn"}, SmallVector<Type>(batch, value), Type(),
-                      [&](gemm::Emit &e, const gemm::Frame &frame, ValueRange arguments) {
-                        std::vector<gemm::Point> points(batch);
-                        for (auto [i, point] : llvm::enumerate(points)) {
-                          point.dims = {arguments[0]};
-                          for (unsigned dim : {1, 2})
-                            point.dims.push_back(e.add(arguments[dim], e.mul(arguments[dim + 2], e.c(i))));
-                          point.symbols = frame.symbols;
-                        }
-                        kernel.finishAll(e, frame, points, SmallVector<Value>(arguments.drop_front(5)), coordinate);
-                        return Value();
-                      });
-  if (failed(many))
-    return failure();
-  std::string sum = cppType(value), list;
-  for (unsigned i = 0; i < batch; ++i)
-    list += ", values[" + std::to_string(i) + "]";
-  define("struct Epilogue {\n  static constexpr int kBatch = " + std::to_string(batch) +
-         ";\n  Epilogue_one one;\n  Epilogue_many many;\n\n  TCC_DEVICE void operator()(Index g, Index m, Index n, " +
-         sum +
-         " value) const { one(g, m, n, value); }\n  TCC_DEVICE void operator()(Index g, Index m, Index n, Index dm, "
-         "Index dn, "
-         "const " +
-         sum + " (&values)[kBatch]) const {\n    many(g, m, n, dm, dn" + list + ");\n  }\n};\n\n");
-  return "Epilogue{" + *one + ", " + *many + "}";
+  return functor("Epilogue", {"g", "m", "n"}, {gemm::accumulationType(kernel.resultElement())}, Type(),
+                 [&](gemm::Emit &e, const gemm::Frame &frame, ValueRange arguments) {
+                   gemm::Point point;
+                   point.dims.assign(arguments.begin(), arguments.begin() + 3);
+                   point.symbols = frame.symbols;
+                   kernel.finish(e, frame, std::move(point), arguments[3], coordinate);
+                   return Value();
+                 });
 }
 
-void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t sharedBytes, StringRef body) {
+// How many neighbours along a dimension the outputs take at once: what the narrowest of them that has neighbours there
+// makes 16 bytes of.
+unsigned KernelText::vectorWidth(ArrayRef<AffineExpr> coordinate, unsigned fastest, unsigned widest) const {
+  const gemm::TemplateKernel &kernel = builder.kernel;
+  if (fastest == 0 || widest <= 1)
+    return 1;
+  int64_t width = 1;
+  SmallVector<AffineExpr> offsets;
+  for (const gemm::Output &output : kernel.outputs) {
+    if (!isArithmetic(output.tensor))
+      return 1;
+    Exprs at;
+    for (AffineExpr expr : output.coordinate)
+      at.push_back(gemm::simplify(gemm::substitute(expr, coordinate)));
+    AffineExpr offset = gemm::rowMajorOffset(at, ir::getExtents(output.tensor.getType()), builder.context);
+    if (gemm::laneStride(offset, fastest, widest) != 1)
+      continue;
+    offsets.push_back(offset);
+    Type element = storageType(cast<RankedTensorType>(output.tensor.getType()).getElementType());
+    width = std::max(width, kVectorBytes * 8 / element.getIntOrFloatBitWidth());
+  }
+  width = std::min<int64_t>(width, widest);
+  while (width > 1 && !llvm::all_of(offsets, [&](AffineExpr offset) {
+           return isVector(offset, fastest, static_cast<int>(width), builder.symbols);
+         }))
+    width /= 2;
+  return static_cast<unsigned>(width);
+}
+
+FailureOr<std::string> KernelText::tileEpilogue(ArrayRef<AffineExpr> coordinate, unsigned fastest, unsigned widest,
+                                                unsigned batch) {
+  const gemm::TemplateKernel &kernel = builder.kernel;
+  Type value = gemm::accumulationType(kernel.resultElement());
+  unsigned width = vectorWidth(coordinate, fastest, widest);
+  FailureOr<std::string> one = epilogue(coordinate);
+  if (failed(one))
+    return failure();
+  SmallVector<Type> values(width > 1 ? width : batch, value);
+  // At (g, m + i * dm, n + i * dn), or a vector.
+  SmallVector<StringRef> indices{"g", "m", "n"};
+  if (width == 1)
+    indices.append({"dm", "dn"});
+  auto several = functor(
+      "Epilogue_several", indices, values, Type(), [&](gemm::Emit &e, const gemm::Frame &frame, ValueRange arguments) {
+        SmallVector<Value> sums(arguments.drop_front(indices.size()));
+        std::vector<gemm::Point> points(width > 1 ? 1 : batch);
+        for (auto [i, point] : llvm::enumerate(points)) {
+          point.symbols = frame.symbols;
+          point.dims = {arguments[0]};
+          for (unsigned dim : {1, 2})
+            point.dims.push_back(width > 1 ? arguments[dim]
+                                           : e.add(arguments[dim], e.mul(arguments[dim + 2], e.c(int64_t(i)))));
+        }
+        if (width > 1) {
+          points[0].laneDim = static_cast<int>(fastest);
+          points[0].lanes = width;
+          sums =
+              SmallVector<Value>{e.b.create<vector::FromElementsOp>(e.loc, e.vector(value, width), sums).getResult()};
+        }
+        kernel.finishAll(e, frame, points, sums, coordinate);
+        return Value();
+      });
+  if (failed(several))
+    return failure();
+  std::string sum = cppType(value), list;
+  for (unsigned i = 0; i < values.size(); ++i)
+    list += ", values[" + std::to_string(i) + "]";
+  std::string form = width > 1 ? "vector(Index g, Index m, Index n, const " + sum + " (&values)[kVector]) const {\n"
+                               : "operator()(Index g, Index m, Index n, Index dm, Index dn, const " + sum +
+                                     " (&values)[kBatch]) const {\n";
+  define("struct TileEpilogue {\n  static constexpr int kVector = " + std::to_string(width) +
+         ", kBatch = " + std::to_string(width > 1 ? 1 : batch) +
+         ";\n  Epilogue one;\n  Epilogue_several several;\n\n"
+         "  TCC_DEVICE void operator()(Index g, Index m, Index n, " +
+         sum + " value) const { one(g, m, n, value); }\n  TCC_DEVICE void " + form + "    several(g, m, n" +
+         (width > 1 ? "" : ", dm, dn") + list + ");\n  }\n};\n\n");
+  return "TileEpilogue{" + *one + ", " + *several + "}";
+}
+
+void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t sharedBytes, StringRef body,
+                        int beside) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   LaunchSpec launch;
   DeviceLaunch device;
   device.grid[0] = gemm::simplify(blocks);
   device.block = {threads, 1, 1};
+  device.blocksPerMultiprocessor = beside;
   if (sharedBytes > 0)
     device.sharedBytes = getAffineConstantExpr(sharedBytes, builder.context);
   KernelSource source;
@@ -252,8 +404,9 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
   for (Attribute from : kernel.kernel.getSources())
     source.sources.push_back(cast<StringAttr>(from).getValue().str());
   source.text = "#include \"tcc/" + header + "\"\n\nusing Index = " + indexType + ";\n\n" + definitions +
-                "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) + ")\n" +
-                kKernelNamePlaceholder.str() + "(" + parameters + ") {\n" + values + body.str() + "}\n";
+                "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) +
+                (beside > 0 ? ", " + std::to_string(beside) : "") + ")\n" + kKernelNamePlaceholder.str() + "(" +
+                parameters + ") {\n" + values + body.str() + "}\n";
   launch.function = builder.backend.addText(std::move(source));
   launch.device = device;
   builder.code.launches.push_back(std::move(launch));

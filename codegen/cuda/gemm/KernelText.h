@@ -20,6 +20,9 @@ using Exprs = llvm::SmallVector<mlir::AffineExpr>;
 /// "float", "__half", ...: how an element type is written where it lies in memory.
 std::string cppType(mlir::Type element);
 
+/// Whether aligned groups of `count` along a dimension lie next to each other, and start at multiples of `count`.
+bool isVector(mlir::AffineExpr offset, unsigned dim, int count, mlir::ArrayAttr symbols);
+
 class KernelBuilder {
 public:
   KernelBuilder(const gemm::TemplateKernel &kernel, ConstantInputs constants, CudaBackend &backend);
@@ -75,16 +78,24 @@ public:
   functor(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> indices, llvm::ArrayRef<mlir::Type> extra,
           mlir::Type result, llvm::function_ref<mlir::Value(gemm::Emit &, const gemm::Frame &, mlir::ValueRange)> body);
   /// The functor of the epilogue, `Epilogue`: takes an element of the template's result, which is at `coordinate` over
-  /// its indices d0, d1, d2. With a `batch`, a second form takes so many elements at once (tcc/gemm.cuh).
-  mlir::FailureOr<std::string> epilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned batch = 0);
+  /// its indices d0, d1, d2.
+  mlir::FailureOr<std::string> epilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate);
+  /// The same with a second form, for several elements at once (tcc/gemm.cuh): vectors of up to `widest` elements along
+  /// `fastest` (1 or 2) where the outputs have them, else `batch` elements.
+  mlir::FailureOr<std::string> tileEpilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned fastest,
+                                            unsigned widest, unsigned batch);
 
-  /// Queues the text and appends the launch. `body`: the statements of the entry point.
-  void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body);
+  /// Queues the text and appends the launch. `body`: the statements of the entry point. `beside`: blocks that are to be
+  /// on one multiprocessor at a time; 0: as may be.
+  void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body,
+              int beside = 0);
 
   KernelBuilder &builder;
   std::string indexType;
 
 private:
+  unsigned vectorWidth(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned fastest, unsigned widest) const;
+
   std::string header, definitions;
   llvm::SmallVector<int> buffers;
   std::map<unsigned, int> scalars; ///< symbol -> position among the scalars

@@ -1,4 +1,5 @@
 //===- Matmul.cpp - schedule of kernels around tcc.matmul ------------------===//
+#include "codegen/cuda/gemm/NarrowIntegers.h"
 #include "codegen/cuda/gemm/Schedule.h"
 #include "codegen/schedule/template/MatmulView.h"
 #include "ir/Extents.h"
@@ -7,7 +8,7 @@ using namespace mlir;
 
 namespace tcc::codegen::cuda {
 
-FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder) {
+FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder, const ScheduleOptions &options) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   gemm::MatmulView view = gemm::viewOf(kernel);
   MLIRContext *context = builder.context;
@@ -25,11 +26,14 @@ FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder) {
     b.push_back(gemm::substitute(expr, swapped));
   product.b = specOf(kernel.operands[1], b, {view.batch, view.n, view.k});
 
+  if (kernel.resultElement().isInteger(32))
+    narrowProduct(builder, product, view.a, b);
+
   // Where a tile would be empty for the most part.
   constexpr int64_t kFew = 8;
   auto m = ir::getConstant(view.m), n = ir::getConstant(view.n), k = ir::getConstant(view.k);
-  bool tiny = m && n && k && *m <= kFew && *n <= kFew && *k <= 64;
-  if (failed(tiny ? launchDirect(builder, "matmul", product) : launchProduct(builder, "gemm", product)))
+  bool tiny = m && n && k && *m <= kFew && *n <= kFew && *k <= 64 && product.zeroA.empty() && product.zeroB.empty();
+  if (failed(tiny ? launchDirect(builder, "matmul", product) : launchProduct(builder, "gemm", product, options)))
     return failure();
   return builder.take("gemm");
 }

@@ -12,28 +12,12 @@ namespace {
 
 constexpr unsigned kRow = 1, kK = 2;
 
-// The multiples that a symbol is known to be of, put in its place.
-AffineExpr withDivisors(AffineExpr expr, ArrayAttr symbols) {
-  for (auto [i, attribute] : llvm::enumerate(symbols)) {
-    int64_t multiple = cast<ir::SymbolAttr>(attribute).getMultipleOf();
-    if (multiple > 1) {
-      AffineExpr symbol = getAffineSymbolExpr(i, expr.getContext());
-      expr = expr.replace(symbol, symbol * multiple);
-    }
-  }
-  return expr;
-}
-
-// Whether aligned groups of `count` along a dimension lie next to each other, and start at multiples of `count`.
+// The same where the operand's windows are as wide.
 bool isVector(const OperandSpec &operand, unsigned dim, int count, ArrayAttr symbols) {
-  if (gemm::laneStride(operand.offset, dim, count) != 1)
-    return false;
   for (const Window &window : operand.windows)
     if (gemm::laneStride(window.position, dim, count) != 0)
       return false;
-  AffineExpr d = getAffineDimExpr(dim, operand.offset.getContext());
-  AffineExpr start = withDivisors(gemm::simplify(operand.offset.replace(d, d * count)), symbols);
-  return gemm::simplify(start).getLargestKnownDivisor() % count == 0;
+  return cuda::isVector(operand.offset, dim, count, symbols);
 }
 
 // A sum's terms by what they depend on: the row (and nothing), or k.
@@ -99,7 +83,7 @@ OperandSpec::Access OperandSpec::access(ArrayAttr symbols) const {
 FailureOr<std::string> defineOperand(KernelText &text, StringRef name, const OperandSpec &operand) {
   KernelBuilder &builder = text.builder;
   OperandSpec::Access access = operand.access(builder.symbols);
-  std::string element = cppType(storageType(operand.element));
+  std::string element = operand.isUnsigned ? "unsigned char" : cppType(storageType(operand.element));
   auto flag = [](bool value) { return value ? std::string("true") : std::string("false"); };
   std::string head = "struct " + name.str() + " {\n  using Element = " + element +
                      ";\n  using Index = ::Index;\n  static constexpr bool kAlongK = " + flag(access.alongK) +
@@ -130,7 +114,8 @@ FailureOr<std::string> defineOperand(KernelText &text, StringRef name, const Ope
     used.push_back(window.position);
     used.push_back(window.extent);
   }
-  std::string data = text.buffer(operand.buffer), members = data, declared;
+  std::string data = text.buffer(operand.buffer), declared;
+  std::string members = operand.isUnsigned ? "reinterpret_cast<const unsigned char*>(" + data + ")" : data;
   for (unsigned symbol : symbolsIn(used)) {
     std::string member = text.symbol(symbol);
     members += ", " + member;

@@ -17,7 +17,8 @@ struct Window {
 
 struct OperandSpec {
   mlir::Type element;
-  Exprs extents; ///< of g, row and k
+  bool isUnsigned = false; ///< 8 bits without a sign
+  Exprs extents;           ///< of g, row and k
   /// In memory: the kernel argument, and the offset in it over (g, row, k).
   int buffer = -1;
   mlir::AffineExpr offset;

@@ -35,20 +35,64 @@ std::string extentsText(KernelText &text, const Product &product, int splits) {
 
 AffineExpr blocksFor(AffineExpr threads, int perBlock) { return threads.ceilDiv(perBlock); }
 
+// What multiplies the product's elements.
+GemmElements elementsOf(const Product &product, Type sum, ArrayAttr symbols, const CudaDescription &device,
+                        const ScheduleOptions &options) {
+  Type element = product.a.element;
+  GemmElements elements;
+  elements.bytes = element.getIntOrFloatBitWidth() / 8;
+  elements.sumBytes = sum.getIntOrFloatBitWidth() / 8;
+  elements.zeros = !product.zeroA.empty() || !product.zeroB.empty();
+  OperandSpec::Access a = product.a.access(symbols), b = product.b.access(symbols);
+  bool half = isa<FloatType>(element) && elements.bytes == 2;
+  if (half && options.wgmma && (device.arch == "sm_90a" || device.isSim()) && a.alongK && b.alongK)
+    elements.engine = GemmEngine::Wgmma;
+  else if (half || element.isInteger(8) || (element.isF32() && options.tf32))
+    elements.engine = GemmEngine::Mma;
+  // What passes through registers does so in small portions.
+  auto copied = [&](const OperandSpec &operand, const OperandSpec::Access &access) {
+    constexpr int kLeastBytes = 4, kFewCopies = 16;
+    return !operand.tensor && access.vector * elements.bytes >= kLeastBytes ? access.vector : kFewCopies;
+  };
+  elements.vectorA = copied(product.a, a);
+  elements.vectorB = copied(product.b, b);
+  elements.addressA = 1 + static_cast<int>(product.a.windows.size());
+  elements.addressB = 1 + static_cast<int>(product.b.windows.size());
+  // ldmatrix transposes elements of 2 bytes only.
+  elements.gathered = elements.engine == GemmEngine::Mma && elements.bytes != 2 && !(a.alongK && b.alongK);
+  return elements;
+}
+
+// Zero points, as a struct of the buffers that they read; the expression that makes it.
+std::string defineZeros(KernelText &text, const Product &product) {
+  std::string fields, members;
+  for (int number : product.zeroBuffers) {
+    std::string name = text.buffer(number);
+    fields += "  const " + cppType(text.builder.element(number)) + "* " + name + ";\n";
+    members += (members.empty() ? "" : ", ") + name;
+  }
+  auto function = [](const char *name, const char *index, const std::string &value) {
+    return std::string("  TCC_DEVICE int ") + name + "([[maybe_unused]] Index g, [[maybe_unused]] Index " + index +
+           ") const { return " + (value.empty() ? "0" : value) + "; }\n";
+  };
+  text.define("struct Zeros {\n  static constexpr bool kPresent = true;\n" + fields + "\n" +
+              function("a", "row", product.zeroA) + function("b", "row", product.zeroB) + "};\n\n");
+  return "Zeros{" + members + "}";
+}
+
 } // namespace
 
-LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Product &product) {
+LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Product &product,
+                            const ScheduleOptions &options) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   Type sum = gemm::accumulationType(kernel.resultElement());
-  int64_t elementBytes = kernel.operands[0].element.getIntOrFloatBitWidth() / 8,
-          sumBytes = sum.getIntOrFloatBitWidth() / 8;
   GemmShape shape{ir::getConstant(product.batch), ir::getConstant(product.m), ir::getConstant(product.n),
                   ir::getConstant(product.k)};
-  GemmChoice choice = chooseTiles(shape, elementBytes, builder.backend.device());
+  GemmElements elements = elementsOf(product, sum, builder.symbols, builder.backend.device(), options);
+  GemmChoice choice = chooseTiles(shape, elements, builder.backend.device());
   const GemmTiles &tiles = choice.tiles;
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);
-  bool rowsFastest = fastestDim(kernel, product) == 1;
-  std::string prefix = "tcc::gemm::";
+  unsigned fastest = fastestDim(kernel, product);
 
   int partial = -1;
   AffineExpr results = gemm::simplify(product.batch * product.m * product.n);
@@ -56,30 +100,43 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   if (choice.splits > 1 && ir::getConstant(results).value_or(INT64_MAX) < (int64_t(1) << 30) / choice.splits)
     partial = builder.addTemporary(results * choice.splits, sum);
   int splits = partial >= 0 ? choice.splits : 1;
+  bool rowsFastest = fastest == 1 && partial < 0;
 
   KernelText text(builder, "gemm.cuh");
   FailureOr<std::string> a = defineOperand(text, "A", product.a), b = defineOperand(text, "B", product.b);
   if (failed(a) || failed(b))
     return failure();
-  std::string body = extentsText(text, product, splits), epilogue;
+  std::string body = extentsText(text, product, splits), epilogue, zeros;
   if (partial >= 0) {
-    epilogue = "tcc::gemm::StorePartial<" + sumType(builder) + ", Index>{" + text.buffer(partial) + ", extents}";
+    int64_t vector = 16 / elements.sumBytes;
+    epilogue = llvm::formatv("tcc::gemm::StorePartial<{0}, Index, {1}>{{{2}, extents}", sumType(builder),
+                             *shape.n % vector == 0 ? vector : 1, text.buffer(partial))
+                   .str();
   } else {
-    FailureOr<std::string> made = text.epilogue(product.result, tiles.mma ? 8 : 4);
+    // Without tensor cores a warp stages 4 rows, which are neighbours only where the operand's are not.
+    constexpr unsigned kMost = 8, kRows = 4;
+    bool simt = tiles.engine == GemmEngine::Simt;
+    unsigned widest = !simt || !rowsFastest ? kMost : product.a.access(builder.symbols).alongK ? kRows : 1;
+    FailureOr<std::string> made = text.tileEpilogue(product.result, fastest, widest, simt ? kRows : kMost);
     if (failed(made))
       return failure();
     epilogue = *made;
   }
-  int64_t shared = tiles.sharedBytes(elementBytes, sumBytes);
-  body += "  using Tiles = " + prefix + tiles.text() + ";\n";
+  if (elements.zeros)
+    zeros = ", " + defineZeros(text, product);
+  int64_t shared = tiles.sharedBytes(elements);
+  body += "  using Tiles = tcc::gemm::" + tiles.text() + ";\n";
   body += "  static_assert(Tiles::kThreads == " + std::to_string(tiles.threads()) +
           " && tcc::gemm::Layout<Tiles, A, B, " + sumType(builder) + ">::kBytes == " + std::to_string(shared) +
           ", \"as launched\");\n";
-  body += "  tcc::gemm::multiply<Tiles, " + sumType(builder) + ", " + (rowsFastest && partial < 0 ? "true" : "false") +
-          ">(" + *a + ", " + *b + ", extents, " + epilogue + ");\n";
-  text.launch(name, tiles.threads(), blocks * splits, shared, body);
-  builder.code.choices.push_back(llvm::formatv("{0}x{1} tiles, {2} of k in {3} stages, {4} threads{5}", tiles.m,
-                                               tiles.n, tiles.depth, tiles.stages, tiles.threads(),
+  body += "  tcc::gemm::multiply<Tiles, " + sumType(builder) + ", " + (rowsFastest ? "true" : "false") + ">(" + *a +
+          ", " + *b + ", extents, " + epilogue + zeros + ");\n";
+  text.launch(name, tiles.threads(), blocks * splits, shared, body, choice.beside);
+  const char *engines[] = {"", " on tensor cores", " by wgmma"};
+  builder.code.choices.push_back(llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a "
+                                               "multiprocessor{7}",
+                                               tiles.m, tiles.n, engines[static_cast<int>(tiles.engine)], tiles.depth,
+                                               tiles.stages, tiles.threads(), choice.beside,
                                                splits > 1 ? llvm::formatv(", k in {0} parts", splits).str() : "")
                                      .str());
   if (partial < 0)

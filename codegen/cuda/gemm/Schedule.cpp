@@ -1,6 +1,7 @@
 //===- Schedule.cpp -------------------------------------------------------===//
 #include "codegen/cuda/gemm/Schedule.h"
 
+#include "codegen/cuda/gemm/NarrowIntegers.h"
 #include "ir/Extents.h"
 
 using namespace mlir;
@@ -13,9 +14,15 @@ static bool supported(const gemm::TemplateKernel &kernel, const CudaDescription 
   // The product's operands are of one type; prologue and epilogue may have others.
   Type first = kernel.operands[0].element;
   unsigned products = isa<ir::AttentionOp>(kernel.op) ? 3 : 2;
-  for (unsigned i = 0; i < products; ++i)
-    if (!supportedElement(kernel.operands[i].element) || kernel.operands[i].element != first)
+  bool integers = first.isInteger(32) && products == 2;
+  for (unsigned i = 0; i < products; ++i) {
+    const gemm::Operand &operand = kernel.operands[i];
+    if ((!integers && !supportedElement(operand.element)) || operand.element != first)
       return false;
+    // What is computed of integers before they are multiplied is what tensor cores take.
+    if (integers && !operand.offset && !narrowOf(operand))
+      return false;
+  }
   if (kernel.resultElement() != first)
     return false;
   auto known = [](Type type) {
@@ -38,19 +45,24 @@ bool canSchedule(ir::KernelOp kernel, const CudaDescription &device) {
   return found && supported(*found, device);
 }
 
-FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
+FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend,
+                               ScheduleOptions options) {
   auto found = gemm::TemplateKernel::analyze(kernel);
   if (!found || !supported(*found, backend.device()))
     return kernel.emitError("no CUDA schedule for this kernel: its template op, or an op fused with it, is of a form "
                             "that the templates do not know");
   KernelBuilder builder(*found, constants, backend);
   if (isa<ir::MatmulOp>(found->op))
-    return scheduleMatmul(builder);
+    return scheduleMatmul(builder, options);
   if (isa<ir::AttentionOp>(found->op))
     return scheduleAttention(builder);
-  return scheduleConv(builder);
+  return scheduleConv(builder, options);
 }
 
-CudaTemplate templateSchedule() { return {"template", canSchedule, schedule}; }
+CudaTemplate templateSchedule(ScheduleOptions options) {
+  return {"template", canSchedule, [options](ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
+            return schedule(kernel, constants, backend, options);
+          }};
+}
 
 } // namespace tcc::codegen::cuda

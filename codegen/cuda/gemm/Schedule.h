@@ -2,7 +2,8 @@
 //
 // Kernels with a matmul, conv, conv_transpose or attention: each becomes launches of a template of the device library
 // (codegen/cuda/device/tcc), with the kernel's prologue and epilogue as functors. float32 and float64 are computed as
-// such, float16 and bfloat16 on tensor cores with float32 sums.
+// such, float16 and bfloat16 on tensor cores with float32 sums, int32 as such, or on tensor cores where its operands
+// are 8-bit integers, less zero points.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,17 +15,25 @@
 
 namespace tcc::codegen::cuda {
 
+struct ScheduleOptions {
+  /// Products and convolutions of float32 may round their operands to tf32 (10 bits of mantissa): on tensor cores.
+  bool tf32 = false;
+  /// wgmma where it fits (sm_90a, operands that lie along k): a candidate, which has been on no GPU.
+  bool wgmma = false;
+};
+
 /// The schedules here, for CudaTargetOptions::templates.
-CudaTemplate templateSchedule();
+CudaTemplate templateSchedule(ScheduleOptions options = {});
 
 /// Whether there is a schedule. Cheap, no side effects.
 bool canSchedule(ir::KernelOp kernel, const CudaDescription &device);
 /// Reports an error at the kernel's location where canSchedule is false.
-mlir::FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend);
+mlir::FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend,
+                                     ScheduleOptions options = {});
 
-mlir::FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder);
+mlir::FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder, const ScheduleOptions &options);
 bool canScheduleConv(const gemm::TemplateKernel &kernel);
-mlir::FailureOr<KernelCode> scheduleConv(KernelBuilder &builder);
+mlir::FailureOr<KernelCode> scheduleConv(KernelBuilder &builder, const ScheduleOptions &options);
 bool canScheduleAttention(const gemm::TemplateKernel &kernel, const CudaDescription &device);
 mlir::FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder);
 
@@ -33,9 +42,14 @@ struct Product {
   mlir::AffineExpr batch, m, n, k;
   OperandSpec a, b; ///< over (g, m, k) and (g, n, k)
   Exprs result;     ///< coordinate of the template's result
+  /// What is subtracted from the operands of an integer product: C++ expressions over (g, row) and (g, column); empty:
+  /// nothing. `zeroBuffers`: what they read.
+  std::string zeroA = {}, zeroB = {};
+  llvm::SmallVector<int> zeroBuffers = {};
 };
 /// With tiles; sums that several blocks share take a temporary and a second launch.
-mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product);
+mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product,
+                                  const ScheduleOptions &options);
 /// One thread for each result.
 mlir::LogicalResult launchDirect(KernelBuilder &builder, llvm::StringRef name, const Product &product);
 

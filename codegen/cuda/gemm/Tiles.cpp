@@ -5,70 +5,132 @@
 #include <cmath>
 #include <vector>
 
+#include "codegen/cuda/compile/KernelReport.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tcc::codegen::cuda {
 namespace {
 
-const std::vector<GemmTiles> &candidates(int64_t elementBytes) {
-  static const std::vector<GemmTiles> half = {{true, 128, 128, 32, 4, 2, 2}, {true, 128, 64, 32, 4, 2, 2},
-                                              {true, 64, 128, 32, 4, 2, 2},  {true, 64, 64, 64, 3, 2, 2},
-                                              {true, 32, 64, 64, 4, 2, 2},   {true, 16, 64, 64, 4, 1, 4}};
-  static const std::vector<GemmTiles> single = {{false, 128, 128, 16, 3, 8, 8},
-                                                {false, 64, 128, 16, 3, 4, 8},
-                                                {false, 64, 64, 16, 4, 4, 8},
-                                                {false, 32, 64, 32, 3, 4, 4},
-                                                {false, 16, 64, 32, 3, 4, 4}};
-  static const std::vector<GemmTiles> twice = {
-      {false, 64, 64, 8, 3, 4, 4}, {false, 32, 32, 16, 3, 4, 4}, {false, 16, 32, 16, 3, 4, 4}};
-  return elementBytes == 2 ? half : elementBytes == 4 ? single : twice;
+constexpr int kWarp = 32;
+
+std::vector<GemmTiles> candidates(const GemmElements &elements) {
+  using enum GemmEngine;
+  if (elements.engine == Wgmma)
+    return {{Wgmma, 128, 128, 64, 4}, {Wgmma, 64, 128, 64, 4}, {Wgmma, 64, 64, 64, 4}};
+  if (elements.engine == Mma) {
+    // Lines of shared memory are as long for other elements.
+    int wide = static_cast<int>(64 / elements.bytes), narrow = wide / 2;
+    std::vector<GemmTiles> all = {{Mma, 128, 128, narrow, 4, 2, 2}, {Mma, 128, 64, narrow, 4, 2, 2},
+                                  {Mma, 64, 128, narrow, 4, 2, 2},  {Mma, 64, 64, wide, 3, 2, 2},
+                                  {Mma, 32, 64, wide, 4, 2, 2},     {Mma, 16, 64, wide, 4, 1, 4}};
+    for (GemmTiles &tiles : all)
+      tiles.depth *= 2;
+    // Sums of rows and columns take registers, too.
+    if (elements.zeros)
+      all.erase(all.begin());
+    return all;
+  }
+  if (elements.bytes == 4)
+    return {{Simt, 128, 128, 16, 3, 8, 8},
+            {Simt, 64, 128, 16, 3, 4, 8},
+            {Simt, 64, 64, 16, 4, 4, 8},
+            {Simt, 32, 64, 32, 3, 4, 4},
+            {Simt, 16, 64, 32, 3, 4, 4}};
+  return {{Simt, 64, 64, 8, 3, 4, 4}, {Simt, 32, 32, 16, 3, 4, 4}, {Simt, 16, 32, 16, 3, 4, 4}};
+}
+
+// Multiplications a cycle of one multiprocessor that a good kernel comes to.
+double rateOf(const GemmElements &elements) {
+  switch (elements.engine) {
+  case GemmEngine::Simt:
+    return elements.bytes == 4 ? 96 : 24;
+  case GemmEngine::Mma:
+    return 1200.0 / static_cast<double>(elements.bytes);
+  case GemmEngine::Wgmma:
+    return 1000;
+  }
+  return 1;
 }
 
 // Clock cycles of a product, roughly: to be replaced by measurement where a GPU is at hand. A multiprocessor takes its
 // blocks one after the other; a step of one is bound by multiplications, by what it fetches, or by its own latency,
 // which the blocks that fit beside it hide.
-double cyclesOf(const GemmTiles &tiles, int splits, int64_t batch, int64_t m, int64_t n, int64_t k,
-                int64_t elementBytes, const CudaDescription &device) {
+double cyclesOf(const GemmChoice &choice, int64_t batch, int64_t m, int64_t n, int64_t k, const GemmElements &elements,
+                const CudaDescription &device) {
   constexpr double kStepLatency = 400, kBlockOverhead = 2500, kLaunch = 4000;
   constexpr double kFetchedBytes = 32; // a cycle, of L2 for each multiprocessor
-  // Multiplications a cycle of one multiprocessor that a good kernel comes to.
-  double rate = elementBytes == 2 ? 600 : elementBytes == 4 ? 96 : 24;
-  double blocks = static_cast<double>(batch * llvm::divideCeil(m, tiles.m) * llvm::divideCeil(n, tiles.n)) * splits;
+  const GemmTiles &tiles = choice.tiles;
+  double blocks =
+      static_cast<double>(batch * llvm::divideCeil(m, tiles.m) * llvm::divideCeil(n, tiles.n)) * choice.splits;
   double rounds = std::max(1.0, std::ceil(blocks / device.multiprocessors));
-  int64_t sumBytes = std::max<int64_t>(4, elementBytes);
-  double beside = std::min(
-      rounds, std::floor(std::min<double>(device.sharedPerMultiprocessor / tiles.sharedBytes(elementBytes, sumBytes),
-                                          device.registersPerMultiprocessor / (tiles.threads() * 224.0))));
-  double steps = std::ceil(std::ceil(static_cast<double>(k) / tiles.depth) / splits);
+  double beside = std::min<double>(rounds, choice.beside), bytes = static_cast<double>(elements.bytes);
+  double steps = std::ceil(std::ceil(static_cast<double>(k) / tiles.depth) / choice.splits);
   // Fragments from shared memory: 512 bytes a load of a warp, of which several lanes read the same without tensor
-  // cores.
-  double warps = tiles.threads() / 32.0;
-  double fragments = tiles.mma ? warps * (tiles.warpM() + tiles.warpN()) / 16 * tiles.depth / 16 * 4
-                               : warps * (tiles.a + tiles.b) * tiles.depth / (16.0 / elementBytes) * 3;
-  double step = std::max({kStepLatency / std::max(1.0, beside), double(tiles.m) * tiles.n * tiles.depth / rate,
-                          fragments, double(tiles.m + tiles.n) * tiles.depth * elementBytes / kFetchedBytes});
+  // cores. wgmma reads it by itself.
+  double warps = tiles.threads() / double(kWarp), chunk = 16 / bytes;
+  double fragments = 0;
+  if (tiles.engine == GemmEngine::Mma)
+    fragments = warps * (tiles.warpM() + tiles.warpN()) / 16 * tiles.depth / (2 * chunk) * 4;
+  else if (tiles.engine == GemmEngine::Simt)
+    fragments = warps * (tiles.a + tiles.b) * tiles.depth / chunk * 3;
+  double step =
+      std::max({kStepLatency / std::max(1.0, beside), double(tiles.m) * tiles.n * tiles.depth / rateOf(elements),
+                fragments, double(tiles.m + tiles.n) * tiles.depth * bytes / kFetchedBytes});
   double cycles = rounds * (steps * step + kBlockOverhead / std::max(1.0, beside));
-  if (splits > 1)
-    cycles += kLaunch + 2.0 * splits * batch * m * n * sumBytes / (kFetchedBytes * device.multiprocessors);
+  if (choice.splits > 1)
+    cycles += kLaunch + 2.0 * choice.splits * static_cast<double>(batch * m * n * elements.sumBytes) /
+                            (kFetchedBytes * device.multiprocessors);
   return cycles;
 }
 
 } // namespace
 
-int64_t GemmTiles::sharedBytes(int64_t elementBytes, int64_t sumBytes) const {
-  int64_t tiles = int64_t(m + n) * depth * stages * elementBytes;
-  int64_t slice = int64_t(mma ? 16 : 4) * (warpN() + 8) * (threads() / 32) * sumBytes;
+int64_t GemmTiles::sharedBytes(const GemmElements &elements) const {
+  int64_t tiles = int64_t(m + n) * depth * stages * elements.bytes;
+  int64_t slice =
+      int64_t(engine == GemmEngine::Simt ? 4 : 16) * (warpN() + 8) * (threads() / kWarp) * elements.sumBytes;
   return std::max(tiles, slice);
+}
+
+int GemmTiles::registers(const GemmElements &elements) const {
+  // Addresses of some copies, loop counters, and what the compiler holds ahead.
+  constexpr int kOther = 64, kGathered = 32, kCopies = 4, kMost = 255;
+  int sums = m * n / threads() * static_cast<int>(elements.sumBytes / 4), fragments = 0;
+  if (engine == GemmEngine::Mma) {
+    fragments = (warpM() + warpN()) / 16 * 4;
+    if (elements.gathered)
+      fragments += kGathered;
+    if (elements.zeros)
+      sums += warpM() / 16 * 4 + warpN() / 8 * 4;
+  } else if (engine == GemmEngine::Simt) {
+    fragments = (a + b) * 4;
+  }
+  // All copies of a step are under way at once.
+  int copies = std::max(0, m * depth / elements.vectorA / threads() - kCopies) * elements.addressA +
+               std::max(0, n * depth / elements.vectorB / threads() - kCopies) * elements.addressB;
+  return std::min(kMost, sums + fragments + copies + kOther);
 }
 
 std::string GemmTiles::text() const {
   std::string list;
-  for (int value : {m, n, depth, stages, a, b})
+  for (int value : {m, n, depth, stages})
     list += (list.empty() ? "" : ", ") + std::to_string(value);
-  return std::string(mma ? "Mma<" : "Simt<") + list + ">";
+  if (engine == GemmEngine::Wgmma)
+    return "Warpgroups<" + list + ">";
+  list += ", " + std::to_string(a) + ", " + std::to_string(b);
+  return (engine == GemmEngine::Mma ? "Mma<" : "Simt<") + list + ">";
 }
 
-GemmChoice chooseTiles(const GemmShape &shape, int64_t elementBytes, const CudaDescription &device) {
+int blocksBeside(const CudaDescription &device, int threads, int registers, int64_t sharedBytes) {
+  const MultiprocessorLimits *limits = limitsOf(device.computeCapability);
+  if (limits == nullptr)
+    return 1;
+  KernelResources resources;
+  resources.registers = registers;
+  return std::max(1, occupancyOf(*limits, resources, threads, sharedBytes).blocks);
+}
+
+GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, const CudaDescription &device) {
   // What is not known is taken to be of a middling size.
   constexpr int64_t kUnknown = 1024;
   int64_t batch = shape.batch.value_or(1), m = shape.m.value_or(kUnknown), n = shape.n.value_or(kUnknown);
@@ -76,20 +138,23 @@ GemmChoice chooseTiles(const GemmShape &shape, int64_t elementBytes, const CudaD
   bool known = shape.batch && shape.m && shape.n && shape.k;
   GemmChoice best;
   double bestCycles = 0;
-  for (const GemmTiles &tiles : candidates(elementBytes)) {
-    if (tiles.sharedBytes(elementBytes, std::max<int64_t>(4, elementBytes)) > device.sharedPerBlockOptIn)
+  for (const GemmTiles &tiles : candidates(elements)) {
+    int64_t shared = tiles.sharedBytes(elements);
+    if (shared > device.sharedPerBlockOptIn)
       continue;
+    int beside = blocksBeside(device, tiles.threads(), tiles.registers(elements), shared);
     for (int splits : {1, 2, 3, 4, 6, 8, 12, 16}) {
       // Each part long enough to be worth a start.
       constexpr int64_t kLeastSteps = 4;
       if (splits > 1 && (!known || k / tiles.depth < splits * kLeastSteps))
         break;
-      double cycles = cyclesOf(tiles, splits, batch, m, n, k, elementBytes, device);
+      GemmChoice choice{tiles, splits, beside};
+      double cycles = cyclesOf(choice, batch, m, n, k, elements, device);
       // Of what is the same, the smaller tile.
       if (best.tiles.m == 0 || cycles < bestCycles ||
           (cycles == bestCycles && tiles.m * tiles.n < best.tiles.m * best.tiles.n)) {
         bestCycles = cycles;
-        best = {tiles, splits};
+        best = choice;
       }
     }
   }

@@ -9,17 +9,32 @@
 
 namespace tcc::codegen::cuda {
 
-/// Parameters of tcc::gemm::Simt or tcc::gemm::Mma (codegen/cuda/device/tcc).
-struct GemmTiles {
-  bool mma = false;
-  int m = 0, n = 0, depth = 0, stages = 0;
-  int a = 0, b = 0; ///< mma: warps along m and n; simt: rows and columns of a thread
+/// What multiplies: fused multiply-adds of threads, mma.sync, wgmma.
+enum class GemmEngine { Simt, Mma, Wgmma };
 
-  int warpM() const { return mma ? m / a : 4 * a; }
-  int warpN() const { return mma ? n / b : 8 * b; }
+/// The elements of a product.
+struct GemmElements {
+  GemmEngine engine = GemmEngine::Simt;
+  int64_t bytes = 4, sumBytes = 4;
+  bool zeros = false;    ///< zero points are subtracted from integers
+  bool gathered = false; ///< fragments are put together from single elements
+  /// Of A and B: elements of one copy to shared memory, and numbers that an address is made of.
+  int vectorA = 1, vectorB = 1, addressA = 1, addressB = 1;
+};
+
+/// Parameters of tcc::gemm::Simt, tcc::gemm::Mma or tcc::gemm::Warpgroups (codegen/cuda/device/tcc).
+struct GemmTiles {
+  GemmEngine engine = GemmEngine::Simt;
+  int m = 0, n = 0, depth = 0, stages = 0;
+  int a = 0, b = 0; ///< Mma: warps along m and n; Simt: rows and columns of a thread
+
+  int warpM() const { return engine == GemmEngine::Simt ? 4 * a : engine == GemmEngine::Mma ? m / a : 16; }
+  int warpN() const { return engine == GemmEngine::Simt ? 8 * b : engine == GemmEngine::Mma ? n / b : n; }
   int threads() const { return 32 * (m / warpM()) * (n / warpN()); }
   /// Dynamic shared memory; as tcc::gemm::Layout has it.
-  int64_t sharedBytes(int64_t elementBytes, int64_t sumBytes) const;
+  int64_t sharedBytes(const GemmElements &elements) const;
+  /// Registers of a thread, about: at least what the assembler needs without a spill.
+  int registers(const GemmElements &elements) const;
   std::string text() const; ///< the C++ type
 };
 
@@ -31,9 +46,13 @@ struct GemmShape {
 struct GemmChoice {
   GemmTiles tiles;
   int splits = 1; ///< blocks that share one tile's sums
+  int beside = 1; ///< blocks that are planned to be on one multiprocessor
 };
 
-/// Tiles that fit the device, for 16-bit floats (mma), float32 or float64.
-GemmChoice chooseTiles(const GemmShape &shape, int64_t elementBytes, const CudaDescription &device);
+/// How many blocks of so many threads with so many registers are on a multiprocessor at a time; at least 1.
+int blocksBeside(const CudaDescription &device, int threads, int registers, int64_t sharedBytes);
+
+/// Tiles that fit the device.
+GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, const CudaDescription &device);
 
 } // namespace tcc::codegen::cuda

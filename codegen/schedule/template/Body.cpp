@@ -301,7 +301,7 @@ void BodyEmitter::emit(Operation &op) {
   Values operands;
   for (Value operand : op.getOperands())
     operands.push_back(narrowed(valueOf(operand), operand.getType()));
-  ElementOps ops{e.b, e.loc, /*contract=*/false};
+  ElementOps ops{e.b, e.loc, /*contract=*/false, e.nativeBf16};
   Value result = ops.emit(op, operands, point.lanes);
   values[op.getResult(0)] = result;
   if (result.getType().isIndex() || getElementTypeOrSelf(result.getType()).isIndex())
@@ -327,7 +327,7 @@ Value BodyEmitter::narrowed(Value value, Type element) {
 }
 
 void BodyEmitter::store(Value value, Value memref, RankedTensorType type, ArrayRef<AffineExpr> coordinate) {
-  value = toStorage(e.b, e.loc, value, type.getElementType());
+  value = toStorage(e.b, e.loc, value, type.getElementType(), e.nativeBf16);
   AffineExpr offset = rowMajorOffset(coordinate, ir::getExtents(type), type.getContext());
   if (point.laneDim < 0)
     return e.store(value, memref, e.affine(offset, point.dims, point.symbols));

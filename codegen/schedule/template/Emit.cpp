@@ -168,7 +168,7 @@ Value Emit::convert(Value value, Type element) {
     if (isHalf(from))
       return convert(fromStorage(b, loc, value, from), element);
     if (isHalf(element))
-      return toStorage(b, loc, from.isF64() ? toFloat32ForHalf(b, loc, value) : value, element);
+      return toStorage(b, loc, from.isF64() ? toFloat32ForHalf(b, loc, value) : value, element, nativeBf16);
     if (a < z)
       return b.create<arith::ExtFOp>(loc, type, value);
     return b.create<arith::TruncFOp>(loc, type, value);

@@ -69,6 +69,7 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  bool nativeBf16 = false; ///< see toStorage()
 };
 
 std::optional<int64_t> constantOf(mlir::Value value);

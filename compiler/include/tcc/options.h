@@ -16,7 +16,8 @@ enum class Mode {
 };
 
 // How weights and activations are stored inside; accumulation is in float32, inputs and outputs keep their dtype.
-enum class Precision { kModel, kF32, kBF16, kF16 };
+// kTF32: as the model says, but GPUs may multiply float32 on tensor cores, which round operands to 10 bits of mantissa.
+enum class Precision { kModel, kF32, kBF16, kF16, kTF32 };
 
 // kStrict: loops round each product before it is added, as the model has it. (Matrix products, convolutions and
 // attention accumulate with fused multiply-add in either.)

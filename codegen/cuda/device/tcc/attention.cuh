@@ -6,8 +6,7 @@
 // tile before meet their values, and tiles of values while scores are computed.
 //
 // The mask is a functor of the kernel's text: `Acc operator()(Index g, Index query, Index key) const` is added to the
-// scaled score (kPresent: whether there is one). The epilogue: `operator()(Index g, Index query, Index column, Acc
-// value) const`.
+// scaled score (kPresent: whether there is one). The epilogue is that of gemm.cuh, with queries for rows.
 #pragma once
 #include "tcc/attention_mma.cuh"
 #include "tcc/attention_simt.cuh"
@@ -168,21 +167,16 @@ TCC_DEVICE void attend(const Q& q, const K& k, const V& v, const Extents<Index>&
     block.scale(i, zero ? Acc(0) : Acc(1) / sum);
     if (kMaskedRows == MaskedRows::kGuarded && sum != sum) block.clear(i);
   }
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
   Acc* slice = reinterpret_cast<Acc*>(memory) + warp * L::kSliceElements;
   constexpr int kSliceColumns = Block::kSliceColumns;
 #pragma unroll
   for (int c = 0; c < Engine::kWidth / kSliceColumns; ++c) {
     block.stage(slice, c);
     __syncwarp();
-#pragma unroll 1
-    for (int i = lane; i < Engine::kWarpQueries * kSliceColumns; i += 32) {
-      const int row = i / kSliceColumns, column = i % kSliceColumns;
-      const Index query = q0 + warp * Engine::kWarpQueries + row;
-      if (query < extents.queries && c * kSliceColumns + column < extents.width) {
-        epilogue(g, query, Index(c * kSliceColumns + column), slice[row * Block::kPitch + column]);
-      }
-    }
+    gemm::store_slice<Engine::kWarpQueries, kSliceColumns, Block::kPitch, false>(
+        slice, epilogue, g, extents.queries, Index(c * kSliceColumns), Index(extents.width),
+        [&](int row) { return q0 + warp * Engine::kWarpQueries + row; });
     __syncwarp();
   }
 }

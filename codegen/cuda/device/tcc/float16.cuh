@@ -34,47 +34,52 @@ TCC_DEVICE uint16 bf16_bits(float x) {
 #endif
 TCC_DEVICE float bf16_value(uint16 bits) { return __uint_as_float(static_cast<uint32>(bits) << 16); }
 
+/// Stored in 16 bits of some format, computed in as float.
+template <class Format>
+struct __align__(2) Float16 {
+  unsigned short bits;
+  Float16() = default;
+  TCC_DEVICE Float16(float x) : bits(Format::bits(x)) {}
+  TCC_DEVICE operator float() const { return Format::value(bits); }
+};
+template <class T>
+struct __align__(4) Float16x2 {
+  T x, y;
+};
+template <class T>
+TCC_DEVICE T from_bits16(unsigned short bits) {
+  T x;
+  x.bits = bits;
+  return x;
+}
+struct FormatF16 {
+  static TCC_DEVICE uint16 bits(float x) { return f16_bits(x); }
+  static TCC_DEVICE float value(uint16 bits) { return f16_value(bits); }
+};
+struct FormatBf16 {
+  static TCC_DEVICE uint16 bits(float x) { return bf16_bits(x); }
+  static TCC_DEVICE float value(uint16 bits) { return bf16_value(bits); }
+};
+
 }  // namespace tcc
 
 #ifndef __CUDA_FP16_H__
-struct __align__(2) __half {
-  unsigned short bits;
-  __half() = default;
-  TCC_DEVICE __half(float x) : bits(::tcc::f16_bits(x)) {}
-  TCC_DEVICE operator float() const { return ::tcc::f16_value(bits); }
-};
-struct __align__(4) __half2 {
-  __half x, y;
-};
+using __half = ::tcc::Float16<::tcc::FormatF16>;
+using __half2 = ::tcc::Float16x2<__half>;
 using half = __half;
 TCC_DEVICE float __half2float(__half x) { return x; }
 TCC_DEVICE __half __float2half(float x) { return __half(x); }
 TCC_DEVICE __half __float2half_rn(float x) { return __half(x); }
 TCC_DEVICE unsigned short __half_as_ushort(__half x) { return x.bits; }
-TCC_DEVICE __half __ushort_as_half(unsigned short bits) {
-  __half x;
-  x.bits = bits;
-  return x;
-}
+TCC_DEVICE __half __ushort_as_half(unsigned short bits) { return ::tcc::from_bits16<__half>(bits); }
 #endif
 
 #ifndef __CUDA_BF16_H__
-struct __align__(2) __nv_bfloat16 {
-  unsigned short bits;
-  __nv_bfloat16() = default;
-  TCC_DEVICE __nv_bfloat16(float x) : bits(::tcc::bf16_bits(x)) {}
-  TCC_DEVICE operator float() const { return ::tcc::bf16_value(bits); }
-};
-struct __align__(4) __nv_bfloat162 {
-  __nv_bfloat16 x, y;
-};
+using __nv_bfloat16 = ::tcc::Float16<::tcc::FormatBf16>;
+using __nv_bfloat162 = ::tcc::Float16x2<__nv_bfloat16>;
 TCC_DEVICE float __bfloat162float(__nv_bfloat16 x) { return x; }
 TCC_DEVICE __nv_bfloat16 __float2bfloat16(float x) { return __nv_bfloat16(x); }
 TCC_DEVICE __nv_bfloat16 __float2bfloat16_rn(float x) { return __nv_bfloat16(x); }
 TCC_DEVICE unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.bits; }
-TCC_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) {
-  __nv_bfloat16 x;
-  x.bits = bits;
-  return x;
-}
+TCC_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) { return ::tcc::from_bits16<__nv_bfloat16>(bits); }
 #endif

@@ -5,16 +5,18 @@
 // elements that lie next to each other in memory.
 //
 // The epilogue is a functor of the kernel's text: `void operator()(Index g, Index m, Index n, Acc value) const`, which
-// stores every output of the kernel at that place.
-// For tiles that are whole, kBatch results at a time, of which it reads everything before it stores anything, so that
-// its reads are under way together: `operator()(g, m, n, Index dm, Index dn, const Acc (&values)[kBatch])` is for (g, m
-// + i * dm, n + i * dn).
+// stores every output of the kernel at that place. Of several results it reads everything before it stores anything:
+//   kVector > 1: `vector(g, m, n, const Acc (&values)[kVector])` is for (g, m, n + i), or (g, m + i, n) where rows are
+//                fastest; that coordinate is a multiple of kVector;
+//   kBatch > 1:  `operator()(g, m, n, Index dm, Index dn, const Acc (&values)[kBatch])` is for (g, m + i * dm, n + i *
+//                dn).
 //
 // Where several blocks share the sums of a tile (splits) the epilogue is StorePartial, and a second kernel, reduce(),
 // adds the parts up, always in the same order.
 #pragma once
 #include "tcc/gemm_mma.cuh"
 #include "tcc/gemm_simt.cuh"
+#include "tcc/gemm_wgmma.cuh"
 
 namespace tcc {
 namespace gemm {
@@ -26,11 +28,11 @@ struct Extents {
   int splits;
 };
 
-template <class Config, class A, class B, class Acc>
+template <class Config, class A, class B, class Acc, class Zeros = NoZeros>
 struct Layout {
   using T = typename A::Element;
   static constexpr int kStageElements = (Config::kTileM + Config::kTileN) * Config::kDepth;
-  using Product = typename Config::template Product<A, B, Acc>;
+  using Product = typename Config::template Product<A, B, Acc, Zeros>;
   static constexpr int kSliceElements = Product::kSliceRows * Product::kPitch;
   static constexpr int kTileBytes = kStageElements * Config::kStages * static_cast<int>(sizeof(T));
   static constexpr int kSliceBytes = kSliceElements * Config::kThreads / 32 * static_cast<int>(sizeof(Acc));
@@ -70,23 +72,26 @@ TCC_DEVICE Place<Index> place_of(const Extents<Index>& e) {
 }
 
 // kRowsFastest: the epilogue's outputs lie next to each other along m.
-template <class Config, class Acc, bool kRowsFastest, class A, class B, class Epilogue, class Index>
-TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents,
-                                         const Epilogue& epilogue) {
-  using T = typename A::Element;
-  using L = Layout<Config, A, B, Acc>;
+template <class Config, class Acc, bool kRowsFastest, class A, class B, class Epilogue, class Index,
+          class Zeros = NoZeros>
+TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents, const Epilogue& epilogue,
+                         const Zeros& zeros = Zeros()) {
+  using TA = typename A::Element;
+  using TB = typename B::Element;
+  using L = Layout<Config, A, B, Acc, Zeros>;
   using Product = typename L::Product;
   constexpr int kStages = Config::kStages, kDepth = Config::kDepth;
   TCC_DYNAMIC_SHARED(memory);
-  T* tiles = reinterpret_cast<T*>(memory);
   Place<Index> at = place_of<Config::kTileM, Config::kTileN, kDepth>(extents);
 
   TileLoader<A, Config::kTileM, kDepth, Config::kThreads> load_a(a, at.g, at.m0, extents.m);
   TileLoader<B, Config::kTileN, kDepth, Config::kThreads> load_b(b, at.g, at.n0, extents.n);
   Product product;
   int steps = at.k_end > at.k_begin ? static_cast<int>((at.k_end - at.k_begin + kDepth - 1) / kDepth) : 0;
-  auto tile_a = [&](int stage) { return tiles + stage * L::kStageElements; };
-  auto tile_b = [&](int stage) { return tiles + stage * L::kStageElements + Config::kTileM * kDepth; };
+  auto tile_a = [&](int stage) { return reinterpret_cast<TA*>(memory) + stage * L::kStageElements; };
+  auto tile_b = [&](int stage) {
+    return reinterpret_cast<TB*>(memory) + stage * L::kStageElements + Config::kTileM * kDepth;
+  };
   auto load = [&](int step, int stage) {
     if (step < steps) {
       Index k0 = at.k_begin + static_cast<Index>(step) * kDepth;
@@ -102,6 +107,7 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents,
 #pragma unroll 1
   for (int step = 0; step < steps; ++step) {
     cp_async_wait<kStages - 2>();
+    if constexpr (Product::kAsync) fence_async_shared();
     __syncthreads();
     load(step + kStages - 1, next);
     product.multiply(tile_a(stage), tile_b(stage));
@@ -111,56 +117,45 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents,
   cp_async_wait<0>();
   __syncthreads();
 
-  int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  Acc* slice = reinterpret_cast<Acc*>(memory) + warp * L::kSliceElements;
-  constexpr int kSliceRows = Product::kSliceRows, kWarpN = Config::kWarpN;
-  const bool whole = at.m0 + Config::kTileM <= extents.m && at.n0 + Config::kTileN <= extents.n;
+  if constexpr (Zeros::kPresent)
+    product.centre(zeros, at.g, at.m0, at.n0, extents.m, extents.n, at.k_end > at.k_begin ? at.k_end - at.k_begin : 0);
+  Acc* slice = reinterpret_cast<Acc*>(memory) + static_cast<int>(threadIdx.x) / 32 * L::kSliceElements;
+  const Index m0 = at.m0 + product.warp_row, n0 = at.n0 + product.warp_column;
 #pragma unroll
   for (int s = 0; s < Product::kSlices; ++s) {
     product.stage(slice, s);
     __syncwarp();
-    const Index m0 = at.m0 + product.warp_row, n0 = at.n0 + product.warp_column;
-    if (whole) {
-      constexpr int kBatch = Epilogue::kBatch, kAlong = kRowsFastest ? kSliceRows : kWarpN;
-      static_assert(kSliceRows % kBatch == 0 && kWarpN % kBatch == 0, "batches divide a slice");
-#pragma unroll 1
-      for (int i = lane; i < kSliceRows * kWarpN / kBatch; i += 32) {
-        const int row = kRowsFastest ? i % kAlong : i / kAlong * kBatch;
-        const int column = kRowsFastest ? i / kAlong * kBatch : i % kAlong;
-        Acc values[kBatch];
-#pragma unroll
-        for (int j = 0; j < kBatch; ++j)
-          values[j] = slice[kRowsFastest ? row * Product::kPitch + column + j : (row + j) * Product::kPitch + column];
-        const Index step = Product::slice_row(s, 1) - Product::slice_row(s, 0);
-        epilogue(at.g, m0 + Product::slice_row(s, row), n0 + column, kRowsFastest ? Index(0) : step,
-                 kRowsFastest ? Index(1) : Index(0), values);
-      }
-    } else {
-#pragma unroll 1
-      for (int i = lane; i < kSliceRows * kWarpN; i += 32) {
-        const int row = kRowsFastest ? i % kSliceRows : i / kWarpN, column = kRowsFastest ? i / kSliceRows : i % kWarpN;
-        const Index m = m0 + Product::slice_row(s, row), n = n0 + column;
-        if (m < extents.m && n < extents.n) epilogue(at.g, m, n, slice[row * Product::kPitch + column]);
-      }
-    }
+    store_slice<Product::kSliceRows, Config::kWarpN, Product::kPitch, kRowsFastest>(
+        slice, epilogue, at.g, extents.m, n0, extents.n, [&](int row) { return m0 + Product::slice_row(s, row); });
     __syncwarp();
   }
 }
 
-// Sums of a part of k: [splits, batch, m, n].
-template <class Acc, class Index>
+// Sums of a part of k: [splits, batch, m, n]. kVector divides n.
+template <class Acc, class Index, int kVector_>
 struct StorePartial {
-  static constexpr int kBatch = 4;
+  static constexpr int kVector = kVector_, kBatch = kVector == 1 ? 4 : 1;
   Acc* sums;
   Extents<Index> extents;
 
   TCC_DEVICE void operator()(Index g, Index m, Index n, Acc value) const {
-    const Index split = static_cast<Index>(blockIdx.x) % extents.splits;
-    sums[((split * extents.batch + g) * extents.m + m) * extents.n + n] = value;
+    *at(g, m, n) = value;
+  }
+  TCC_DEVICE void vector(Index g, Index m, Index n, const Acc (&values)[kVector]) const {
+    Vec<Acc, kVector> vec;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) vec[i] = values[i];
+    store_vec(at(g, m, n), vec);
   }
   TCC_DEVICE void operator()(Index g, Index m, Index n, Index dm, Index dn, const Acc (&values)[kBatch]) const {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) (*this)(g, m + i * dm, n + i * dn, values[i]);
+  }
+
+ private:
+  TCC_DEVICE Acc* at(Index g, Index m, Index n) const {
+    const Index split = static_cast<Index>(blockIdx.x) % extents.splits;
+    return sums + ((split * extents.batch + g) * extents.m + m) * extents.n + n;
   }
 };
 

@@ -15,8 +15,9 @@ struct Simt {
   static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
   static_assert(kTileM % kWarpM == 0 && kTileN % kWarpN == 0, "whole warps");
 
-  template <class A, class B, class Acc>
+  template <class A, class B, class Acc, class Zeros = void>
   struct Product {
+    static constexpr bool kAsync = false;
     using T = typename A::Element;
     using ShapeA = TileShape<T, kTileM, kDepth, A::kAlongK>;
     using ShapeB = TileShape<T, kTileN, kDepth, B::kAlongK>;

@@ -62,15 +62,104 @@ TCC_DEVICE void load_chunk(T (&to)[N], const T* from) {
   for (int i = 0; i < N; ++i) to[i] = chunk.elements[i];
 }
 
-// Two elements of 16 bits, as mma takes them.
+// Elements as mma takes them: in a register, several together.
 TCC_DEVICE unsigned bits_of(__half x) { return __half_as_ushort(x); }
 TCC_DEVICE unsigned bits_of(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }
+TCC_DEVICE unsigned bits_of(float x) { return __float_as_uint(x); }
+TCC_DEVICE unsigned bits_of(int8 x) { return static_cast<uint8>(x); }
+TCC_DEVICE unsigned bits_of(uint8 x) { return x; }
 template <class T>
 TCC_DEVICE unsigned pack_pair(float first, float second) {
   return bits_of(T(first)) | bits_of(T(second)) << 16;
 }
 
 namespace gemm {
+
+// Sums of 16 rows by 8 * N columns, as mma.sync and wgmma spread them over the lanes of a warp: written row-major.
+template <int kPitch, int N, class Acc>
+TCC_DEVICE void stage_fragments(Acc* slice, const Acc (&sums)[N][4]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Acc* at = slice + lane / 4 * kPitch + lane % 4 * 2;
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) at[r / 2 * 8 * kPitch + 8 * j + r % 2] = sums[j][r];
+}
+
+// Hands results in shared memory, kRows by kColumns of one warp, to the epilogue: (g, row_of(row), n0 + column), as far
+// as they are within `rows` and `columns`. kRowsFastest: outputs lie next to each other along rows. An epilogue with
+// kVector > 1 takes so many neighbours at once, one with kBatch > 1 so many of what is next to a lane's in the other
+// direction; of those, it reads everything before it stores anything, so that its reads are under way together.
+template <int kRows, int kColumns, int kPitch, bool kRowsFastest, class Acc, class Epilogue, class Index, class RowOf>
+TCC_DEVICE void store_slice(const Acc* slice, const Epilogue& epilogue, Index g, Index rows, Index n0, Index columns,
+                            RowOf row_of) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  constexpr int kVector = Epilogue::kVector, kBatch = Epilogue::kBatch;
+  if constexpr (kVector > 1) {
+    constexpr int kAlong = (kRowsFastest ? kRows : kColumns) / kVector;
+    static_assert((kRowsFastest ? kRows : kColumns) % kVector == 0, "vectors divide a slice");
+#pragma unroll 1
+    for (int i = lane; i < kRows * kColumns / kVector; i += 32) {
+      const int row = kRowsFastest ? i % kAlong * kVector : i / kAlong;
+      const int column = kRowsFastest ? i / kAlong : i % kAlong * kVector;
+      const Index m = row_of(row), n = n0 + column;
+      if (m >= rows || n >= columns) continue;
+      Acc values[kVector];
+      constexpr int kChunk = 16 / static_cast<int>(sizeof(Acc));
+      if constexpr (!kRowsFastest && kVector % kChunk == 0 && kPitch % kChunk == 0) {
+#pragma unroll
+        for (int j = 0; j < kVector; j += kChunk) {
+          Acc chunk[kChunk];
+          load_chunk(chunk, slice + row * kPitch + column + j);
+#pragma unroll
+          for (int c = 0; c < kChunk; ++c) values[j + c] = chunk[c];
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < kVector; ++j)
+          values[j] = slice[kRowsFastest ? (row + j) * kPitch + column : row * kPitch + column + j];
+      }
+      const Index last_m = kRowsFastest ? m + (kVector - 1) : m, last_n = kRowsFastest ? n : n + (kVector - 1);
+      if (last_m < rows && last_n < columns) {
+        epilogue.vector(g, m, n, values);
+      } else {
+#pragma unroll
+        for (int j = 0; j < kVector; ++j) {
+          const Index mj = kRowsFastest ? m + j : m, nj = kRowsFastest ? n : n + j;
+          if (mj < rows && nj < columns) epilogue(g, mj, nj, values[j]);
+        }
+      }
+    }
+  } else {
+    constexpr int kBatches = kRowsFastest ? kColumns : kRows;
+    static_assert(kBatches % kBatch == 0, "batches divide a slice");
+    constexpr int kAlong = kRowsFastest ? kRows : kColumns;
+    const Index step = row_of(1) - row_of(0);
+#pragma unroll 1
+    for (int i = lane; i < kRows * kColumns / kBatch; i += 32) {
+      const int row = kRowsFastest ? i % kAlong : i / kAlong * kBatch;
+      const int column = kRowsFastest ? i / kAlong * kBatch : i % kAlong;
+      const Index m = row_of(row), n = n0 + column;
+      if (m >= rows || n >= columns) continue;
+      Acc values[kBatch];
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j)
+        values[j] = slice[kRowsFastest ? row * kPitch + column + j : (row + j) * kPitch + column];
+      if constexpr (kBatch > 1) {
+        const Index last_m = kRowsFastest ? m : row_of(row + kBatch - 1), last_n = kRowsFastest ? n + (kBatch - 1) : n;
+        if (last_m < rows && last_n < columns) {
+          epilogue(g, m, n, kRowsFastest ? Index(0) : step, kRowsFastest ? Index(1) : Index(0), values);
+          continue;
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j) {
+        const Index mj = kRowsFastest ? m : row_of(row + j), nj = kRowsFastest ? n + j : n;
+        if (mj < rows && nj < columns) epilogue(g, mj, nj, values[j]);
+      }
+    }
+  }
+}
 
 // A tile of kRows rows (columns of B) by kDepth of k. In memory it is lines of 16-byte chunks: a line is a row where
 // neighbours lie along k, else all rows at one k. Chunks of a line are permuted so that the same chunk of 8 lines that
@@ -122,7 +211,8 @@ struct TileLoader {
   Index g, row0, rows;  // of the tile, and the operand's number of rows
   int column, line0;
   bool aligned;
-  static constexpr bool kKeepLines = kHot && kBytes >= 4;
+  static constexpr int kMostKept = 16;  // of them, or there are too few registers
+  static constexpr bool kKeepLines = kHot && kBytes >= 4 && (kAlongK ? kDown : kAcross) <= kMostKept;
   static constexpr int kKept = kComputed || !kKeepLines ? 1 : kAlongK ? kDown : kAcross;
   static constexpr int kUnroll = kKeepLines ? kDown : kHot ? 4 : 2;
   struct Nothing {};

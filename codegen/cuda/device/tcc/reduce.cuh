@@ -12,36 +12,28 @@ TCC_DEVICE int linear_thread() {
   return static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
 }
 
-/// Moves values of any type between lanes, a word at a time.
-template <class T>
-TCC_DEVICE T shuffle_xor(T x, int lane_mask) {
+/// Moves a value of any type between lanes, a word at a time.
+template <class T, class Move>
+TCC_DEVICE T move_words(T x, Move move) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
   uint32 words[kWords] = {};
   memcpy(words, &x, sizeof(T));
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __shfl_xor_sync(kFullMask, words[i], lane_mask);
+  for (int i = 0; i < kWords; ++i) words[i] = move(words[i]);
   memcpy(&x, words, sizeof(T));
   return x;
+}
+template <class T>
+TCC_DEVICE T shuffle_xor(T x, int lane_mask) {
+  return move_words(x, [=](uint32 word) { return __shfl_xor_sync(kFullMask, word, lane_mask); });
 }
 template <class T>
 TCC_DEVICE T shuffle_up(T x, int delta) {
-  constexpr int kWords = (sizeof(T) + 3) / 4;
-  uint32 words[kWords] = {};
-  memcpy(words, &x, sizeof(T));
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __shfl_up_sync(kFullMask, words[i], static_cast<unsigned>(delta));
-  memcpy(&x, words, sizeof(T));
-  return x;
+  return move_words(x, [=](uint32 word) { return __shfl_up_sync(kFullMask, word, static_cast<unsigned>(delta)); });
 }
 template <class T>
 TCC_DEVICE T shuffle_from(T x, int lane) {
-  constexpr int kWords = (sizeof(T) + 3) / 4;
-  uint32 words[kWords] = {};
-  memcpy(words, &x, sizeof(T));
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = __shfl_sync(kFullMask, words[i], lane);
-  memcpy(&x, words, sizeof(T));
-  return x;
+  return move_words(x, [=](uint32 word) { return __shfl_sync(kFullMask, word, lane); });
 }
 
 //===- Combiners: associative and commutative -------------------------------===//
@@ -95,28 +87,26 @@ struct Xor {
   TCC_DEVICE T operator()(T a, T b) const { return a ^ b; }
 };
 
-/// The greatest value and where it is: of equal ones the lowest index, of NaNs the first.
+/// A value and where it is.
 template <class T>
 struct ValueIndex {
   T value;
   int64 index;
 };
-template <class T>
-struct ArgMax {
+/// The greatest (smallest) value: of equal ones that of the lowest index, of NaNs the first.
+template <class T, bool kGreatest>
+struct ArgBest {
   TCC_DEVICE ValueIndex<T> operator()(ValueIndex<T> a, ValueIndex<T> b) const {
     const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
     if (a_nan || b_nan) return a_nan && (!b_nan || a.index < b.index) ? a : b;
-    return a.value > b.value || (a.value == b.value && a.index < b.index) ? a : b;
+    const bool better = kGreatest ? a.value > b.value : a.value < b.value;
+    return better || (a.value == b.value && a.index < b.index) ? a : b;
   }
 };
 template <class T>
-struct ArgMin {
-  TCC_DEVICE ValueIndex<T> operator()(ValueIndex<T> a, ValueIndex<T> b) const {
-    const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-    if (a_nan || b_nan) return a_nan && (!b_nan || a.index < b.index) ? a : b;
-    return a.value < b.value || (a.value == b.value && a.index < b.index) ? a : b;
-  }
-};
+struct ArgMax : ArgBest<T, true> {};
+template <class T>
+struct ArgMin : ArgBest<T, false> {};
 
 //===- Warps ----------------------------------------------------------------===//
 

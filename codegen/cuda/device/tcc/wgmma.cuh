@@ -59,22 +59,11 @@ struct WgmmaPart {
 TCC_SIM_RAW inline unsigned long wgmma_piece(unsigned long long descriptor, int row, int piece) {
   const unsigned long start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4;
   const unsigned long stride = (descriptor >> 32 & 0x3fff) << 4, group = start + row / 8 * stride;
-  switch (descriptor >> 62) {
-    case 1: {
-      const unsigned long at = group + row % 8 * 128 + piece * 16;
-      return at ^ (at >> 3 & 0x70);
-    }
-    case 2: {
-      const unsigned long at = group + row % 8 * 64 + piece * 16;
-      return at ^ (at >> 3 & 0x30);
-    }
-    case 3: {
-      const unsigned long at = group + row % 8 * 32 + piece * 16;
-      return at ^ (at >> 3 & 0x10);
-    }
-    default:
-      return group + row % 8 * 16 + piece * leading;
-  }
+  const unsigned swizzle = static_cast<unsigned>(descriptor >> 62);
+  if (swizzle == 0) return group + row % 8 * 16 + piece * leading;
+  // Rows of 128, 64 or 32 bytes.
+  const unsigned long bytes = 256ul >> swizzle, at = group + row % 8 * bytes + piece * 16;
+  return at ^ (at >> 3 & (bytes - 16));
 }
 template <int N, class T>
 TCC_SIM_RAW const char* combine_wgmma(void* const* lanes, unsigned arrived) {
@@ -142,93 +131,52 @@ template <int REGISTERS>
 TCC_DEVICE void decrease_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
-#define TCC_WGMMA_64(T, PTX)                                                   \
-  template <>                                                                    \
-  struct Wgmma<64, T> {                                                           \
-    static TCC_DEVICE void multiply(float (&d)[32], uint64 a, uint64 b, bool accumulate) { \
-      asm volatile(                                                              \
-        "{ .reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." PTX " {" \
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-        "}, %32, %33, p, 1, 1, 0, 0; }"                                        \
-        : \
-          "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)) \
-        : "memory");                                                             \
-    }                                                                            \
+// The registers of D as PTX has them and as operands of the instruction, each longer list from the shorter one.
+#define TCC_WGMMA_D8(I)                                                                                        \
+  "+f"(d[I]), "+f"(d[I + 1]), "+f"(d[I + 2]), "+f"(d[I + 3]), "+f"(d[I + 4]), "+f"(d[I + 5]), "+f"(d[I + 6]), "+f"(d[I + 7])
+#define TCC_WGMMA_D32(I) TCC_WGMMA_D8(I), TCC_WGMMA_D8(I + 8), TCC_WGMMA_D8(I + 16), TCC_WGMMA_D8(I + 24)
+#define TCC_WGMMA_D64 TCC_WGMMA_D32(0)
+#define TCC_WGMMA_D128 TCC_WGMMA_D64, TCC_WGMMA_D32(32)
+#define TCC_WGMMA_D256 TCC_WGMMA_D128, TCC_WGMMA_D32(64), TCC_WGMMA_D32(96)
+#define TCC_WGMMA_LIST64 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TCC_WGMMA_LIST128 TCC_WGMMA_LIST64 \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TCC_WGMMA_LIST256 TCC_WGMMA_LIST128 \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+  ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+  ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+// A, B and P are the numbers of the operands behind those of D.
+#define TCC_WGMMA(N, T, PTX, A, B, P)                                                                          \
+  template <>                                                                                                  \
+  struct Wgmma<N, T> {                                                                                         \
+    static TCC_DEVICE void multiply(float (&d)[N / 2], uint64 a, uint64 b, bool accumulate) {                  \
+      asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #P ", 0; wgmma.mma_async.sync.aligned.m64n" #N           \
+                   "k16.f32." PTX " {" TCC_WGMMA_LIST##N "}, %" #A ", %" #B ", p, 1, 1, 0, 0; }"               \
+                   : TCC_WGMMA_D##N                                                                            \
+                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate))                                         \
+                   : "memory");                                                                                \
+    }                                                                                                          \
   };
-TCC_WGMMA_64(__half, "f16.f16")
-TCC_WGMMA_64(__nv_bfloat16, "bf16.bf16")
-#undef TCC_WGMMA_64
-#define TCC_WGMMA_128(T, PTX)                                                   \
-  template <>                                                                    \
-  struct Wgmma<128, T> {                                                           \
-    static TCC_DEVICE void multiply(float (&d)[64], uint64 a, uint64 b, bool accumulate) { \
-      asm volatile(                                                              \
-        "{ .reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32." PTX " {" \
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-        "}, %64, %65, p, 1, 1, 0, 0; }"                                        \
-        : \
-          "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
-          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
-          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)) \
-        : "memory");                                                             \
-    }                                                                            \
-  };
-TCC_WGMMA_128(__half, "f16.f16")
-TCC_WGMMA_128(__nv_bfloat16, "bf16.bf16")
-#undef TCC_WGMMA_128
-#define TCC_WGMMA_256(T, PTX)                                                   \
-  template <>                                                                    \
-  struct Wgmma<256, T> {                                                           \
-    static TCC_DEVICE void multiply(float (&d)[128], uint64 a, uint64 b, bool accumulate) { \
-      asm volatile(                                                              \
-        "{ .reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32." PTX " {" \
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
-        "}, %128, %129, p, 1, 1, 0, 0; }"                                        \
-        : \
-          "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), \
-          "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
-          "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
-          "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), \
-          "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
-          "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), \
-          "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]), \
-          "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), \
-          "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), \
-          "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]), \
-          "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]), \
-          "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]), \
-          "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
-          "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127]) \
-        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)) \
-        : "memory");                                                             \
-    }                                                                            \
-  };
-TCC_WGMMA_256(__half, "f16.f16")
-TCC_WGMMA_256(__nv_bfloat16, "bf16.bf16")
-#undef TCC_WGMMA_256
+#define TCC_WGMMA_TYPES(N, A, B, P)                 \
+  TCC_WGMMA(N, __half, "f16.f16", A, B, P)          \
+  TCC_WGMMA(N, __nv_bfloat16, "bf16.bf16", A, B, P)
+TCC_WGMMA_TYPES(64, 32, 33, 34)
+TCC_WGMMA_TYPES(128, 64, 65, 66)
+TCC_WGMMA_TYPES(256, 128, 129, 130)
+#undef TCC_WGMMA_TYPES
+#undef TCC_WGMMA
+#undef TCC_WGMMA_LIST256
+#undef TCC_WGMMA_LIST128
+#undef TCC_WGMMA_LIST64
+#undef TCC_WGMMA_D256
+#undef TCC_WGMMA_D128
+#undef TCC_WGMMA_D64
+#undef TCC_WGMMA_D32
+#undef TCC_WGMMA_D8
 #endif
 
 }  // namespace tcc
