@@ -7,16 +7,69 @@
 
 namespace tcc {
 
+namespace {
+
+// A burst of calls does not keep its memory for good.
+size_t MostIdle() {
+  static const auto most = static_cast<size_t>(DefaultThreadCount());
+  return most;
+}
+
+}  // namespace
+
+std::unique_ptr<RunContext> DeviceContexts::Take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<RunContext>();
+  std::unique_ptr<RunContext> context = std::move(idle_.back());
+  idle_.pop_back();
+  return context;
+}
+
+void DeviceContexts::GiveBack(std::unique_ptr<RunContext> context) {
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < MostIdle()) idle_.push_back(std::move(context));
+}
+
+bool DeviceContexts::Clear() {
+  std::vector<std::unique_ptr<RunContext>> idle;
+  const std::lock_guard lock(mutex_);
+  idle.swap(idle_);
+  return !idle.empty();
+}
+
+absl::Status PlanRunner::RunIn(RunContext& context, absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
+                               const RunOptions& options, std::vector<Tensor>* outputs) {
+  RunContext::State& own = *context.state_;
+  const RunContext::State::Use use(own);
+  if (!use.allowed()) {
+    return absl::FailedPreconditionError("the run context is in use by another call: take one for each");
+  }
+  return own.For(plan_, max_recordings_).Run(inputs, symbols, options, outputs, /*checked=*/true);
+}
+
+absl::Status PlanRunner::RunOnDevice(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
+                                     const RunOptions& options, std::vector<Tensor>* outputs) {
+  std::unique_ptr<RunContext> context = contexts_->Take();
+  const bool holds_memory = context->arena_bytes() > 0;
+  absl::Status status = RunIn(*context, inputs, symbols, options, outputs);
+  if (absl::IsResourceExhausted(status)) {
+    // What earlier calls left on the device goes; once it has, this one may do. (One that could have written to memory
+    // of the caller is not made twice.)
+    context.reset();
+    const bool went = contexts_->Clear() || holds_memory;
+    if (!went || !options.outputs.empty() || !options.donated.empty()) return status;
+    context = contexts_->Take();
+    status = RunIn(*context, inputs, symbols, options, outputs);
+    if (absl::IsResourceExhausted(status)) return status;
+  }
+  contexts_->GiveBack(std::move(context));
+  return status;
+}
+
 absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols,
                              const RunOptions& options, std::vector<Tensor>* outputs) {
-  if (options.context != nullptr) {
-    RunContext::State& own = *options.context->state_;
-    const RunContext::State::Use use(own);
-    if (!use.allowed()) {
-      return absl::FailedPreconditionError("the run context is in use by another call: take one for each");
-    }
-    return own.For(plan_, max_recordings_).Run(inputs, symbols, options, outputs);
-  }
+  if (options.context != nullptr) return RunIn(*options.context, inputs, symbols, options, outputs);
+  if (plan_->device() != nullptr) return RunOnDevice(inputs, symbols, options, outputs);
   std::unique_ptr<ExecutionContext> context;
   {
     std::lock_guard lock(mutex_);
@@ -26,11 +79,9 @@ absl::Status PlanRunner::Run(absl::Span<const Tensor> inputs, absl::Span<const i
     }
   }
   if (context == nullptr) context = std::make_unique<ExecutionContext>(plan_, nullptr, max_recordings_);
-  absl::Status status = context->Run(inputs, symbols, options, outputs);
-  // A burst of calls does not keep its memory for good.
-  static const auto most = static_cast<size_t>(DefaultThreadCount());
+  absl::Status status = context->Run(inputs, symbols, options, outputs, /*checked=*/true);
   std::lock_guard lock(mutex_);
-  if (idle_.size() < most) idle_.push_back(std::move(context));
+  if (idle_.size() < MostIdle()) idle_.push_back(std::move(context));
   return status;
 }
 
@@ -79,7 +130,7 @@ absl::StatusOr<PlanRunner*> PackageRunner::Runner(int index) {
   std::unique_lock lock(mutex_);
   if (runners_[at] == nullptr) {
     TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan, Package::Prepare(package_, index));
-    runners_[at] = std::make_unique<PlanRunner>(std::move(plan), RecordsPlans(*package_));
+    runners_[at] = std::make_unique<PlanRunner>(std::move(plan), RecordsPlans(*package_), contexts_);
   }
   return runners_[at].get();
 }

@@ -10,9 +10,11 @@ struct LoadedPackage::State {
   std::vector<std::string> input_names, output_names;
 };
 
-absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path) {
+absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path) { return LoadPackage(path, PackageOptions()); }
+
+absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path, const PackageOptions& options) {
   auto state = std::make_shared<LoadedPackage::State>();
-  TCC_ASSIGN_OR_RETURN(state->runner, PackageRunner::Open(path));
+  TCC_ASSIGN_OR_RETURN(state->runner, PackageRunner::Open(path, {.device = options.device}));
   DescribePackage(state->runner->package(), &state->inputs, &state->outputs);
   for (const TensorInfo& input : state->inputs) state->input_names.push_back(input.name);
   for (const TensorInfo& output : state->outputs) state->output_names.push_back(output.name);

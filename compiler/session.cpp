@@ -10,12 +10,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/image_compiler.h"
 #include "compiler/package_runner.h"
 #include "compiler/this_machine.h"
 #include "compiler/version.h"
 #include "frontend/onnx/program/Interface.h"
 #include "frontend/onnx/program/Program.h"
 #include "runtime/cpu_features.h"
+#include "runtime/devices/registry.h"
 #include "runtime/dispatch.h"
 #include "runtime/file_util.h"
 #include "runtime/logs.h"
@@ -127,15 +129,16 @@ void Narrow(const Signature& compiled, const CallTypes& types,
 struct Session::Variant {
   Signature signature;
   std::shared_ptr<const Package> package;
-  int index = 0;                       // in the package
-  std::unique_ptr<PlanRunner> runner;  // null: this machine cannot run it
-  absl::Status not_here;               // why
+  int index = 0;  // in the package
+  std::unique_ptr<PlanRunner> made;
+  std::atomic<PlanRunner*> runner = nullptr;  // null: this machine could not run it when it was last tried
   CompileEvent event;
 };
 
 Session::Session(std::string path, Config config, std::vector<DeclaredInput> inputs)
     : path_(std::move(path)),
       config_(std::move(config)),
+      contexts_(std::make_shared<DeviceContexts>()),
       policy_(std::move(inputs), config_.options.dynamic, absl::EndsWith(path_, ".tcc")) {}
 Session::~Session() = default;
 
@@ -143,6 +146,7 @@ ArtifactCache& Session::cache() const { return config_.cache != nullptr ? *confi
 
 absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, Config config) {
   (void)LogEnabled("guards");  // says what is wrong with $TCC_LOGS before anything else happens
+  RegisterProcessImageCompiler();
   TCC_RETURN_IF_ERROR(ValidateOptions(config.options));
   TCC_RETURN_IF_ERROR(UnifyDynamic(&config.options.dynamic));
   std::error_code error;
@@ -150,10 +154,10 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
   std::string absolute = std::filesystem::absolute(path, error).string();
   if (error) absolute = path;
   if (absl::EndsWith(path, ".tcc")) {
-    TCC_ASSIGN_OR_RETURN(std::shared_ptr<const Package> package,
-                         Package::Open(absolute, {.constant_store = config.cache != nullptr
-                                                                        ? config.cache->constant_store()
-                                                                        : ArtifactCache::Global().constant_store()}));
+    const ArtifactCache& cache = config.cache != nullptr ? *config.cache : ArtifactCache::Global();
+    TCC_ASSIGN_OR_RETURN(
+        std::shared_ptr<const Package> package,
+        Package::Open(absolute, {.constant_store = cache.constant_store(), .device = config.options.device}));
     TCC_RETURN_IF_ERROR(ValidateForPackage(path, config.options));
     std::shared_ptr<Session> session(new Session(absolute, std::move(config), Declared(*package)));
     if (package->size() > 0) {
@@ -162,6 +166,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& path, 
     session->package_ = std::move(package);
     return session;
   }
+  TCC_RETURN_IF_ERROR(CheckDevice(config.options));
   TCC_RETURN_IF_ERROR(ResolveTarget(&config.options));
   // (Noted before anything is read of them.)
   ModelFiles files(absolute, config.constants, config.options.external_data_roots);
@@ -219,8 +224,44 @@ absl::Status Session::Run(absl::Span<const Tensor> inputs, const RunOptions& opt
     TCC_ASSIGN_OR_RETURN(variant, Add(inputs));
     TCC_RETURN_IF_ERROR(CheckGuards((*variant)->signature, inputs, &symbols));
   }
-  if ((*variant)->runner == nullptr) return (*variant)->not_here;
-  return (*variant)->runner->Run(inputs, symbols, options, outputs);
+  TCC_ASSIGN_OR_RETURN(PlanRunner* const runner, Runner(variant->get()));
+  return runner->Run(inputs, symbols, options, outputs);
+}
+
+absl::StatusOr<PlanRunner*> Session::Runner(Variant* variant) {
+  if (PlanRunner* const runner = variant->runner.load(std::memory_order_acquire)) return runner;
+  // Made for a GPU that was not there when it was compiled or found: it may be now.
+  std::lock_guard lock(compile_mutex_);
+  TCC_RETURN_IF_ERROR(MakeRunner(variant, /*compile=*/true));
+  return variant->runner.load(std::memory_order_acquire);
+}
+
+absl::Status Session::MakeRunner(Variant* variant, bool compile) {
+  if (variant->runner.load(std::memory_order_acquire) != nullptr) return absl::OkStatus();
+  const Package& package = *variant->package;
+  PreparedPlan::Options options;
+  options.compile = [](absl::Span<const KernelImageView* const>, const std::string&) {
+    return absl::StatusOr<std::vector<std::string>>(absl::FailedPreconditionError("nothing is run yet"));
+  };
+  if (compile) {
+    options.compile = ImageCompiler(cache(), config_.workers != nullptr ? *config_.workers : WorkerPool::Global());
+  }
+  if (const std::string& device = config_.options.device;
+      !device.empty() && package.target(variant->index).kind != "cpu") {
+    const auto found = devices::DeviceFor(device);
+    if (!found.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat("device '", device, "': ", found.status().message()));
+    }
+    options.device = *found;
+  }
+  TCC_ASSIGN_OR_RETURN(std::shared_ptr<const PreparedPlan> plan,
+                       Package::Prepare(variant->package, variant->index, options));
+  // A package may be asked to run in another mode than it was compiled in.
+  const bool records = RecordsPlans(package) || config_.options.mode == Mode::kReduceOverhead ||
+                       config_.options.mode == Mode::kMaxAutotune;
+  variant->made = std::make_unique<PlanRunner>(std::move(plan), records, contexts_);
+  variant->runner.store(variant->made.get(), std::memory_order_release);
+  return absl::OkStatus();
 }
 
 absl::Status Session::CheckMemory(absl::Span<const Tensor> inputs, absl::Span<const Tensor> outputs) const {
@@ -234,14 +275,14 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Add(absl::Span<const 
   std::vector<int64_t> symbols;
   absl::StatusOr<std::shared_ptr<Variant>> variant = Find(inputs, &symbols);
   if (variant.ok()) return variant;  // another thread was faster
-  if (package_ == nullptr) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options.target));
+  if (package_ == nullptr) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options));
   CompileEvent event;
   return Obtain(TypesOf(inputs), inputs, std::string(variant.status().message()), &event);
 }
 
 absl::StatusOr<CompileEvent> Session::Prepare(const CallTypes& types, absl::Span<const Tensor> inputs) {
   TCC_RETURN_IF_ERROR(CheckMemory(inputs, {}));
-  if (!config_.verify_inputs.empty()) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options.target));
+  if (!config_.verify_inputs.empty()) TCC_RETURN_IF_ERROR(CheckRunsHere(config_.options));
   std::lock_guard lock(compile_mutex_);
   CallTypes call = types;
   TCC_RETURN_IF_ERROR(policy_.CheckCall(&call));
@@ -405,18 +446,9 @@ absl::StatusOr<std::shared_ptr<Session::Variant>> Session::Adopt(const std::shar
   variant->signature = package->signature(index);
   variant->package = package;
   variant->index = index;
-  absl::StatusOr<std::shared_ptr<const PreparedPlan>> plan = Package::Prepare(package, index);
-  if (plan.ok()) {
-    // A package may be asked to run in another mode than it was compiled in.
-    const bool records = RecordsPlans(*package) || config_.options.mode == Mode::kReduceOverhead ||
-                         config_.options.mode == Mode::kMaxAutotune;
-    variant->runner = std::make_unique<PlanRunner>(*std::move(plan), records);
-  } else if (package->target(index).kind == "cuda" && absl::IsFailedPrecondition(plan.status())) {
-    // Made for a GPU of another machine: that is no error before it is to be run.
-    variant->not_here = plan.status();
-  } else {
-    return plan.status();
-  }
+  // (Made for a GPU of another machine: that is no error before it is to be run.)
+  const absl::Status made = MakeRunner(variant.get(), /*compile=*/false);
+  if (!made.ok() && !(package->target(index).kind != "cpu" && absl::IsFailedPrecondition(made))) return made;
   event->signature = variant->signature;
   const auto option = [&](const char* name) {
     const auto it = package->options().find(name);

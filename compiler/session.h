@@ -24,6 +24,9 @@
 
 namespace tcc {
 
+class DeviceContexts;
+class PlanRunner;
+
 // What happened for one specialisation, for summaries.
 struct CompileEvent {
   std::string key;
@@ -113,10 +116,16 @@ class Session {
   std::string TargetKey() const;
   ArtifactCache& cache() const;
 
+  // Ready to run, if the machine can: compile_mutex_ is held. `compile`: also kernels that have no code for the device.
+  absl::Status MakeRunner(Variant* variant, bool compile);
+  absl::StatusOr<PlanRunner*> Runner(Variant* variant);
+
   const std::string path_;
   const Config config_;
   std::vector<std::string> output_names_;
   std::shared_ptr<const Package> package_;  // where the session is of one
+
+  const std::shared_ptr<DeviceContexts> contexts_;  // of all specialisations
 
   mutable std::shared_mutex variants_mutex_;
   std::vector<std::shared_ptr<Variant>> variants_;  // guarded by variants_mutex_

@@ -44,12 +44,18 @@ void NoteNvrtc(std::vector<std::string>* parts) {
 void NoteSimCompiler(std::vector<std::string>* parts) {
   const std::string chosen = Variable("TCC_SIM_CXX");
   parts->push_back(absl::StrCat("TCC_SIM_CXX=", chosen));
+  parts->push_back(absl::StrCat("TCC_SIM_CHECKED=", Variable("TCC_SIM_CHECKED")));
   if (!chosen.empty()) Note(chosen, parts);
   for (const absl::string_view folder : absl::StrSplit(Variable("PATH"), ':', absl::SkipEmpty())) {
     for (const char* name : {"clang++-19", "clang++"}) Note(fs::path(std::string(folder)) / name, parts);
   }
   parts->push_back(std::string(HostArch()));
   parts->push_back(absl::StrJoin(HostCpuFeatures(), ","));
+}
+
+// Where a CUDA target runs.
+absl::StatusOr<std::shared_ptr<devices::ComputeDevice>> DeviceOf(const Options& options) {
+  return options.device.empty() ? devices::DefaultDevice("cuda") : devices::DeviceFor(options.device);
 }
 
 }  // namespace
@@ -64,7 +70,7 @@ std::string ToolchainIdentity(TargetSpec::Kind kind) {
 absl::Status ResolveTarget(Options* options) {
   TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(options->target));
   if (target.kind != TargetSpec::Kind::kCuda || !target.archs.empty()) return absl::OkStatus();
-  const auto device = devices::DefaultDevice("cuda");
+  const auto device = DeviceOf(*options);
   if (!device.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("target 'cuda' is for the GPU of this machine: ", device.status().message(),
@@ -85,14 +91,22 @@ absl::Status ResolveTarget(Options* options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRunsHere(const std::string& target) {
-  const absl::StatusOr<TargetSpec> spec = ParseTarget(target);
+absl::Status CheckRunsHere(const Options& options) {
+  const absl::StatusOr<TargetSpec> spec = ParseTarget(options.target);
   if (!spec.ok() || spec->kind != TargetSpec::Kind::kCuda) return spec.status();
-  const absl::Status status = devices::DefaultDevice("cuda").status();
+  const absl::Status status = DeviceOf(options).status();
   if (status.ok()) return status;
   return absl::FailedPreconditionError(absl::StrCat(
-      "target '", target, "' cannot be run here: ", status.message(),
+      "target '", options.target, "' cannot be run here: ", status.message(),
       "; `tcc compile` makes a package for a machine with a GPU, and --target=cuda-sim runs the kernels on the CPU"));
+}
+
+absl::Status CheckDevice(const Options& options) {
+  TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(options.target));
+  if (options.device.empty() || options.device == "cpu" || target.kind != TargetSpec::Kind::kCpu)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("device '", options.device, "' was chosen, but target '",
+                                                 options.target, "' is for the CPU: choose --target=cuda or cuda-sim"));
 }
 
 }  // namespace tcc

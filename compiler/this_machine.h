@@ -12,10 +12,14 @@ namespace tcc {
 // choose them, and size and time of the files in the usual places. Nothing is loaded or run. For cache keys.
 std::string ToolchainIdentity(TargetSpec::Kind kind);
 
-// Makes "cuda" the architecture of the GPU there is ("cuda:sm_90a"). FailedPrecondition where there is none.
+// Makes "cuda" the architecture of the GPU there is, or that was chosen ("cuda:sm_90a"). FailedPrecondition where there
+// is none.
 absl::Status ResolveTarget(Options* options);
 
 // FailedPrecondition where code for the target can be compiled but not run, for want of a GPU.
-absl::Status CheckRunsHere(const std::string& target);
+absl::Status CheckRunsHere(const Options& options);
+
+// InvalidArgument for a device that the target has no use for.
+absl::Status CheckDevice(const Options& options);
 
 }  // namespace tcc

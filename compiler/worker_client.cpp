@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/image_request.h"
 #include "compiler/wire.h"
 #include "runtime/file_util.h"
 #include "runtime/status.h"
@@ -280,7 +281,20 @@ std::string WorkerPool::WriteReproducer(const nlohmann::json& message) {
 }
 
 absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, const ProgressFunction& progress) {
-  nlohmann::json message = {{"request", RequestToJson(request)}};
+  TCC_ASSIGN_OR_RETURN(const nlohmann::json answer, Ask({{"request", RequestToJson(request)}}, request.model,
+                                                        absl::StrCat(" (with the model ", request.model, ")"),
+                                                        request.options.compile_timeout_seconds, progress));
+  return ReplyFromJson(answer.value("reply", nlohmann::json()));
+}
+
+absl::StatusOr<std::vector<std::string>> WorkerPool::CompileImages(const ImageRequest& request) {
+  TCC_ASSIGN_OR_RETURN(const nlohmann::json answer,
+                       Ask({{"images", ImageRequestToJson(request)}}, "kernels of a package", "", 0, nullptr));
+  return BinariesFromJson(answer.value("binaries", nlohmann::json()));
+}
+
+absl::StatusOr<nlohmann::json> WorkerPool::Ask(nlohmann::json message, const std::string& what, const std::string& with,
+                                               double limit, const ProgressFunction& progress) {
   if (!fault_.empty()) message["fault"] = fault_;
   std::unique_ptr<Worker> worker = TakeIdle();
   bool was_idle = worker != nullptr;
@@ -298,15 +312,12 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     TCC_RETURN_IF_ERROR(send_to_new());
   }
 
-  const double limit = request.options.compile_timeout_seconds;
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit));
   std::string phase = "start";
   auto reproducer = [&] {
     const std::string path = WriteReproducer(message);
-    return path.empty()
-               ? std::string()
-               : absl::StrCat("; to reproduce: tcc-worker --request ", path, " (with the model ", request.model, ")");
+    return path.empty() ? std::string() : absl::StrCat("; to reproduce: tcc-worker --request ", path, with);
   };
   while (true) {
     int64_t wait = -1;
@@ -317,8 +328,8 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     absl::StatusOr<nlohmann::json> answer = ReceiveMessage(worker->socket(), wait);
     if (absl::IsDeadlineExceeded(answer.status())) {
       worker->End(/*kill=*/true);
-      return absl::DeadlineExceededError(absl::StrCat(request.model, ": compiling took longer than ", limit,
-                                                      " s (in phase '", phase, "') and was ended", reproducer()));
+      return absl::DeadlineExceededError(absl::StrCat(what, ": compiling took longer than ", limit, " s (in phase '",
+                                                      phase, "') and was ended", reproducer()));
     }
     if (!answer.ok()) {
       const bool ended = absl::IsUnavailable(answer.status());
@@ -329,7 +340,7 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
       }
       if (ending.not_started && phase == "start") return NotStarted(ending.text);
       return absl::InternalError(absl::StrCat(
-          request.model, ": the compiler ", ended ? ending.text : absl::StrCat("sent ", answer.status().message()),
+          what, ": the compiler ", ended ? ending.text : absl::StrCat("sent ", answer.status().message()),
           " in phase '", phase, ending.is_fault ? "': a fault of tcc, please report it" : "'", reproducer()));
     }
     if (answer->value("type", "") == "progress") {
@@ -340,7 +351,7 @@ absl::StatusOr<CompileReply> WorkerPool::Compile(const CompileRequest& request, 
     }
     GiveBack(std::move(worker));
     TCC_RETURN_IF_ERROR(StatusFromJson(answer->value("status", nlohmann::json())));
-    return ReplyFromJson(answer->value("reply", nlohmann::json()));
+    return *std::move(answer);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/image_request.h"
 #include "compiler/request.h"
 
 namespace tcc {
@@ -34,11 +35,16 @@ class WorkerPool {
   // Errors of the compilation as CompileModel gives them; Internal for a worker that died, DeadlineExceeded where the
   // request's compile_timeout_seconds ran out, Unavailable where no worker could be started.
   absl::StatusOr<CompileReply> Compile(const CompileRequest& request, const ProgressFunction& progress = nullptr);
+  // Binaries of kernels (compile_images.h), with the same errors.
+  absl::StatusOr<std::vector<std::string>> CompileImages(const ImageRequest& request);
 
  private:
   friend class WorkerPoolPeer;  // tests
   class Worker;
 
+  // Sends `message` and waits for the answer. For errors: `what` is compiled, `with` which files it is reproduced.
+  absl::StatusOr<nlohmann::json> Ask(nlohmann::json message, const std::string& what, const std::string& with,
+                                     double limit, const ProgressFunction& progress);
   std::unique_ptr<Worker> TakeIdle();  // null: there is none
   absl::StatusOr<std::unique_ptr<Worker>> Start();
   int IdleProcess();  // -1: there is none

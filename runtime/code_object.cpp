@@ -42,6 +42,14 @@ absl::Status CheckElf(std::string_view bytes) {
       table > bytes.size() - header.e_phoff) {
     return absl::InvalidArgumentError("code: program headers lie outside the object");
   }
+  // And what it maps: pages behind the end of a file cannot be touched.
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof(segment), sizeof(segment));
+    if (segment.p_offset > bytes.size() || segment.p_filesz > bytes.size() - segment.p_offset) {
+      return absl::InvalidArgumentError("code: the object is truncated");
+    }
+  }
   return absl::OkStatus();
 }
 

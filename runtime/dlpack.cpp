@@ -49,6 +49,7 @@ namespace {
 using DLTensor = DLManagedTensor::Tensor;
 
 constexpr int32_t kHost = 1;
+constexpr int32_t kCuda = 2;
 // Devices whose memory the host can read as its own.
 constexpr int32_t kPinnedHost[] = {3, 11};
 
@@ -70,10 +71,12 @@ constexpr int32_t kMostDims = 64;
 absl::StatusOr<Tensor> Wrap(const DLTensor& from, std::function<void()> deleter) {
   bool host = from.device.type == kHost;
   for (const int32_t type : kPinnedHost) host |= from.device.type == type;
-  if (!host) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("DLPack: the tensor is on a device of type ", from.device.type, ", only host memory is taken"));
+  const bool cuda = from.device.type == kCuda && from.device.id >= 0;
+  if (!host && !cuda) {
+    return absl::InvalidArgumentError(absl::StrCat("DLPack: the tensor is on a device of type ", from.device.type,
+                                                   ", only memory of the host and of CUDA devices is taken"));
   }
+  const Device device = cuda ? Device{DeviceType::kCuda, from.device.id} : Device{};
   DType dtype = DType::kInvalid;
   for (const TypeCode& type : kTypes) {
     if (type.code == from.dtype.code && type.bits == from.dtype.bits && from.dtype.lanes == 1) dtype = type.dtype;
@@ -90,7 +93,8 @@ absl::StatusOr<Tensor> Wrap(const DLTensor& from, std::function<void()> deleter)
   if (count > 0 && from.data == nullptr) return absl::InvalidArgumentError("DLPack: the tensor has no memory");
   absl::Span<const int64_t> strides;
   if (from.strides != nullptr) strides = absl::MakeConstSpan(from.strides, static_cast<size_t>(from.rank));
-  return Tensor::Wrap(static_cast<char*>(from.data) + from.byte_offset, dtype, dims, strides, std::move(deleter));
+  return Tensor::Wrap(static_cast<char*>(from.data) + from.byte_offset, dtype, dims, strides, std::move(deleter),
+                      device);
 }
 
 template <typename Managed>
@@ -110,7 +114,10 @@ struct Holder {
 template <typename Managed>
 absl::StatusOr<Managed*> To(const Tensor& tensor) {
   if (!tensor.valid()) return absl::InvalidArgumentError("DLPack: an invalid tensor");
-  if (tensor.device() != Device{}) return absl::InvalidArgumentError("DLPack: the tensor is not on the host");
+  const bool cuda = tensor.device().type == DeviceType::kCuda;
+  if (tensor.device() != Device{} && !cuda) {
+    return absl::InvalidArgumentError("DLPack: the tensor is on a device that DLPack has no name for");
+  }
   const TypeCode* found = nullptr;
   for (const TypeCode& type : kTypes) {
     if (type.dtype == tensor.dtype()) found = &type;
@@ -128,7 +135,8 @@ absl::StatusOr<Managed*> To(const Tensor& tensor) {
   managed.deleter = [](Managed* self) { delete static_cast<Holder<Managed>*>(self->manager); };
   DLTensor& to = managed.tensor;
   to.data = tensor.data();
-  to.device.type = kHost;
+  to.device.type = cuda ? kCuda : kHost;
+  to.device.id = cuda ? tensor.device().index : 0;
   to.rank = tensor.rank();
   to.dtype = {found->code, found->bits, 1};
   to.shape = const_cast<int64_t*>(holder->tensor.dims().data());

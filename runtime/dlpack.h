@@ -12,14 +12,16 @@ struct DLManagedTensorVersioned;
 namespace tcc {
 
 // A tensor over the memory of `managed`, whose deleter runs when the last copy of the tensor goes. On success the
-// tensor owns `managed`; on an error the caller still does. Host memory of bool, integers of 8 to 64 bits, f16, bf16,
-// f32, f64, c64, c128, and (versioned) the 8-bit floats; any strides. InvalidArgument for anything else, and for a
-// major version that is not 1. Memory marked read-only is fine as an input, and must not be given as an output.
+// tensor owns `managed`; on an error the caller still does. Memory of the host, and of CUDA devices (which must have
+// been written by the time of a call: no stream is waited for), of bool, integers of 8 to 64 bits, f16, bf16, f32, f64,
+// c64, c128, and (versioned) the 8-bit floats; any strides. InvalidArgument for anything else, and for a major version
+// that is not 1. Memory marked read-only is fine as an input, and must not be given as an output.
 TCC_API absl::StatusOr<Tensor> FromDLPack(DLManagedTensor* managed);
 TCC_API absl::StatusOr<Tensor> FromDLPack(DLManagedTensorVersioned* managed);
 
 // The memory of `tensor` for others, who must call the deleter of the result once. It keeps the tensor's memory alive
-// where that has an owner (Tensor::storage). InvalidArgument for an invalid tensor, and for dtypes that DLPack lacks.
+// where that has an owner (Tensor::storage). InvalidArgument for an invalid tensor, and for dtypes and devices that
+// DLPack lacks.
 TCC_API absl::StatusOr<DLManagedTensor*> ToDLPack(const Tensor& tensor);
 TCC_API absl::StatusOr<DLManagedTensorVersioned*> ToDLPackVersioned(const Tensor& tensor);
 

@@ -25,6 +25,8 @@
 
 namespace tcc {
 
+class DeviceConstants;
+
 class PreparedPlan {
  public:
   struct Options {
@@ -33,7 +35,10 @@ class PreparedPlan {
     // For plans with values on a device: where they are, the kernels, and who compiles those that have no code for it.
     std::shared_ptr<devices::ComputeDevice> device = nullptr;
     std::vector<KernelImageView> images = {};
-    devices::CompileImage compile = nullptr;
+    // Equal for plans whose constants are equal, byte for byte: on a device they share them. Empty: for those at one
+    // address.
+    std::string constants_identity = {};
+    devices::CompileImages compile = nullptr;  // null: whoever is registered (devices/images.h)
   };
 
   // `constants` are the bytes of the constants entry, kept alive by `owner`; 64-byte aligned. `code` may be null for a
@@ -86,6 +91,7 @@ class PreparedPlan {
   std::shared_ptr<const void> owner_;
   std::vector<std::pair<ValueId, Tensor>> constants_;
   std::vector<std::unique_ptr<Program>> programs_;  // the first is the body
+  std::vector<ValueId> outputs_;                    // where the graph outputs are when the body is done
   std::vector<int32_t> output_of_value_;            // index of the graph output that a value is, or -1
   std::vector<ValueId> dropped_;                    // values that do not live on to the next call
   // How many instructions set a value, a register (255: so many or more).
@@ -101,11 +107,11 @@ class PreparedPlan {
   std::vector<bool> input_on_host_;       // by input: something on the host reads it
   std::vector<std::string> error_names_;  // by error word: the launch that has it
   size_t max_params_ = 0;
-  void* device_constants_ = nullptr;
-  int64_t device_constants_bytes_ = 0;
+  std::shared_ptr<const DeviceConstants> device_constants_;  // null: none
 };
 
 struct Recording;
+class DeviceLane;
 
 // Not thread-safe: one call at a time.
 class ExecutionContext {
@@ -114,9 +120,10 @@ class ExecutionContext {
   // records the plan, later calls with the same extents replay what is left of it (execution/recording.h), with the
   // same results; on a device launches with nothing in between become graphs. So many recordings are kept, the least
   // recently used one goes first; where extents hardly ever come back the context records few calls. Calls with inputs
-  // that are not row-major are not recorded.
+  // that are not row-major are not recorded. `lane`: memory on the plan's device that it shares with contexts of other
+  // plans, none of which runs at the same time; null: its own.
   explicit ExecutionContext(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool = nullptr,
-                            int max_recordings = 0);
+                            int max_recordings = 0, std::shared_ptr<DeviceLane> lane = nullptr);
   ~ExecutionContext();
   ExecutionContext(const ExecutionContext&) = delete;
   ExecutionContext& operator=(const ExecutionContext&) = delete;
@@ -125,11 +132,12 @@ class ExecutionContext {
   // must have been checked.
   // `symbols`: the values of the specialisation's symbols. The results are row-major, and the caller's: they share
   // memory with neither constants nor the context, nor with inputs that are not donated; they are on the host, except
-  // in memory of the caller's that is not, and done when this returns. (`options.context` is for who chooses a context:
-  // it means nothing here.) Floating-point control state is set for the call and restored. Errors name the launch or
-  // library call. After an error the context can be used again.
+  // in memory of the caller's that is not, and where the options want them on the device; and done when this returns.
+  // (`options.context` is for who chooses a context: it means nothing here.) Floating-point control state is set for
+  // the call and restored. Errors name the launch or library call. After an error the context can be used again.
+  // `checked`: the caller knows of all tensors that Tensor::Check has nothing against them.
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, const RunOptions& options,
-                   std::vector<Tensor>* outputs);
+                   std::vector<Tensor>* outputs, bool checked = false);
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols = {}) {
     std::vector<Tensor> outputs;
     absl::Status status = Run(inputs, symbols, RunOptions(), &outputs);
@@ -137,7 +145,7 @@ class ExecutionContext {
     return outputs;
   }
 
-  // Bytes of slot memory held, on the host and on the device. May be asked while a call runs.
+  // Bytes of slot memory held, on the host and, where that is its own, on the device. May be asked while a call runs.
   int64_t arena_bytes() const;
 
   // Calls so far that made a recording, and that found one. The others were interpreted.
@@ -151,6 +159,7 @@ class ExecutionContext {
   class Runner;
   struct State;
   Recording* FindRecording(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols);
+  void NotRecorded(const std::string& why);
   std::unique_ptr<State> state_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tcc {
 
@@ -24,6 +25,7 @@ struct KernelImageView {
   std::string symbol;
   std::string_view source;
   std::map<std::string, std::string_view> binaries;
+  std::vector<std::string> uses;  // for people: names of launches ("node 'conv1' (Conv)"); where they are known
 };
 
 }  // namespace tcc

@@ -16,17 +16,26 @@ namespace {
 using Json = nlohmann::json;
 constexpr int64_t kSlack = 64;  // behind constants, see package_builder.cpp
 
+// Where code for `target` runs; `chosen`: empty where nobody chose.
+absl::StatusOr<std::shared_ptr<devices::ComputeDevice>> DeviceOf(const CodeTarget& target, const std::string& chosen) {
+  return chosen.empty() ? devices::DefaultDevice(target.kind) : devices::DeviceFor(chosen);
+}
+
 }  // namespace
 
-absl::Status CheckTarget(const CodeTarget& target) {
+absl::Status CheckTarget(const CodeTarget& target, const std::string& chosen) {
   if (target.kind == "cuda" || target.kind == "cuda-sim") {
-    const auto device = devices::DefaultDevice(target.kind);
+    const auto device = DeviceOf(target, chosen);
     if (device.ok()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("made for ", target.kind, " (", target.arch, "): ", device.status().message()));
   }
   if (target.kind != "cpu") {
     return absl::FailedPreconditionError(absl::StrCat("made for '", target.kind, "', which this runtime does not run"));
+  }
+  if (!chosen.empty() && chosen != "cpu") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "made for the CPU, and '", chosen, "' was asked for: compile for it (--target=cuda), or choose no device"));
   }
   if (target.arch != HostArch()) {
     return absl::FailedPreconditionError(absl::StrCat("made for ", target.arch, ", this machine is ",
@@ -162,6 +171,7 @@ absl::StatusOr<std::shared_ptr<const Package>> Package::Open(const std::string& 
   std::shared_ptr<Package> package(new Package);
   package->path_ = path;
   package->constant_store_ = options.constant_store;
+  package->device_ = options.device;
   TCC_ASSIGN_OR_RETURN(package->file_, options.only_ours ? MappedFile::OpenOurs(path) : MappedFile::Open(path));
   TCC_RETURN_IF_ERROR(WithContext(path, PackageReader(*package).Read()));
   for (Entry& entry : package->entries_) {
@@ -200,18 +210,18 @@ absl::StatusOr<int> Package::SelectWhere(int first, const std::function<absl::St
 
 absl::Status Package::Runs(int i) const {
   const Entry& entry = entries_[static_cast<size_t>(i)];
-  if (entry.images.empty()) return CheckTarget(entry.target);
+  if (entry.images.empty()) return CheckTarget(entry.target, device_);
   // (Asked for at each call, and all kernels are looked at.)
-  std::call_once(entry.runs->once, [&] {
-    entry.runs->status = CheckTarget(entry.target);
-    if (!entry.runs->status.ok()) return;
-    const auto device = devices::DefaultDevice(entry.target.kind);
-    entry.runs->status = device.status();
-    for (const KernelImageView& image : entry.images) {
-      if (entry.runs->status.ok()) entry.runs->status = devices::ChooseBinary(**device, image).status();
-    }
-  });
-  return entry.runs->status;
+  if (*entry.runs) return absl::OkStatus();
+  TCC_RETURN_IF_ERROR(CheckTarget(entry.target, device_));
+  TCC_ASSIGN_OR_RETURN(const std::shared_ptr<devices::ComputeDevice> device, DeviceOf(entry.target, device_));
+  const bool compiles = devices::RegisteredImageCompiler() != nullptr;
+  for (const KernelImageView& image : entry.images) {
+    if (compiles && !image.source.empty()) continue;
+    TCC_RETURN_IF_ERROR(devices::ChooseBinary(*device, image).status());
+  }
+  *entry.runs = true;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Plan> Package::ReadPlan(int i) const {
@@ -252,7 +262,7 @@ absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared
                                                                      const PreparedPlan::Options& options) {
   const Entry& entry = package->entries_[static_cast<size_t>(i)];
   if (options.device == nullptr || entry.target.kind == "cpu") {
-    TCC_RETURN_IF_ERROR(WithContext(package->path_, CheckTarget(entry.target)));
+    TCC_RETURN_IF_ERROR(WithContext(package->path_, CheckTarget(entry.target, package->device_)));
   }
   TCC_ASSIGN_OR_RETURN(Plan plan, package->ReadPlan(i));
   std::shared_ptr<const CodeObject> code;
@@ -262,9 +272,11 @@ absl::StatusOr<std::shared_ptr<const PreparedPlan>> Package::Prepare(std::shared
   PreparedPlan::Options with_device = options;
   if (entry.target.kind != "cpu") {
     if (with_device.device == nullptr) {
-      TCC_ASSIGN_OR_RETURN(with_device.device, devices::DefaultDevice(entry.target.kind));
+      TCC_ASSIGN_OR_RETURN(with_device.device, DeviceOf(entry.target, package->device_));
     }
     with_device.images = entry.images;
+    // Of specialisations in packages of their own. (A file of the store is ours, and named by its content.)
+    if (entry.stored) with_device.constants_identity = absl::StrCat("in ", package->constants_file(i));
   }
   const std::string_view bytes = entry.constants.bytes;
   return PreparedPlan::Create(std::move(plan), std::move(code), bytes, std::move(package), with_device);

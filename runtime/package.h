@@ -14,11 +14,11 @@
 // A package is executable code: load only those from people you trust. Checksums find accidents, not attacks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +49,8 @@ struct CodeTarget {
 };
 
 // FailedPrecondition, with what is missing, where this machine cannot run code for `target`: of a device, that it is
-// not there (whether there is code for it the kernels tell).
-absl::Status CheckTarget(const CodeTarget& target);
+// not there (whether there is code for it the kernels tell). `device`: as OpenOptions have it.
+absl::Status CheckTarget(const CodeTarget& target, const std::string& device = "");
 
 // One compiled variant of a model, as written to a package. The pieces' bytes must live until Write.
 struct Specialisation {
@@ -86,8 +86,10 @@ class PackageBuilder {
 class Package {
  public:
   struct OpenOptions {
-    std::string constant_store;  // where constants are looked for that are not in the package
-    bool only_ours = false;      // the file of another user is PermissionDenied
+    std::string constant_store = {};  // where constants are looked for that are not in the package
+    bool only_ours = false;           // the file of another user is PermissionDenied
+    // Where kernels for a device run (devices::DeviceFor): "cuda:1", "null"; empty: devices::DefaultDevice.
+    std::string device = {};
   };
   // Maps the file and its constants, which may then be removed from the disk, and verifies the directory, the manifest,
   // and the checksums of plans and code (constants: VerifyConstants). Any damage is an error: InvalidArgument (not a
@@ -123,7 +125,7 @@ class Package {
   // Kernels for the device, by symbol. The bytes live as long as the package.
   const std::vector<KernelImageView>& images(int i) const { return entries_[static_cast<size_t>(i)].images; }
   // Checks the target, parses the plan, loads the code, maps the constants. The package lives as long as the plan. On
-  // which device a plan for one runs: that of the options, or else devices::DefaultDevice; the images are the
+  // which device a plan for one runs: that of the options, else that the package was opened for; the images are the
   // package's.
   static absl::StatusOr<std::shared_ptr<const PreparedPlan>> Prepare(std::shared_ptr<const Package> package, int i,
                                                                      const PreparedPlan::Options& options = {});
@@ -140,12 +142,9 @@ class Package {
     std::shared_ptr<const void> owner;
     std::string_view bytes;
   };
-  struct RunsOnce {
-    std::once_flag once;
-    absl::Status status;
-  };
   struct Entry {
-    std::unique_ptr<RunsOnce> runs = std::make_unique<RunsOnce>();
+    // Found to run here: not asked again. (What is missing now may be there later.)
+    std::unique_ptr<std::atomic<bool>> runs = std::make_unique<std::atomic<bool>>(false);
     Signature signature;
     CodeTarget target;
     std::map<std::string, std::string> info;
@@ -164,7 +163,7 @@ class Package {
   Package() = default;
   absl::StatusOr<Constants> MapConstants(const Entry& entry) const;
 
-  std::string path_, constant_store_, tcc_version_;
+  std::string path_, constant_store_, device_, tcc_version_;
   std::map<std::string, std::string> options_;
   std::shared_ptr<const MappedFile> file_;
   ZipReader zip_;

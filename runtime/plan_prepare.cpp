@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
+#include "runtime/execution/device_constants.h"
+#include "runtime/execution/device_memory.h"
 #include "runtime/execution/donation.h"
 #include "runtime/plan_json.h"
 #include "runtime/plan_program.h"
@@ -69,7 +72,8 @@ class PlanPreparer {
       TCC_ASSIGN_OR_RETURN(functions_.back(), prepared_.code_->Function(plan.functions[i]));
     }
     TCC_RETURN_IF_ERROR(Lower(plan.body).status());
-    TCC_RETURN_IF_ERROR(Upload());
+    FindOutputs(plan);
+    TCC_RETURN_IF_ERROR(Upload(constants));
     Donations donations = FindDonations(plan);
     prepared_.donations_ = std::move(donations.free);
     prepared_.overwrites_ = std::move(donations.over);
@@ -101,8 +105,10 @@ class PlanPreparer {
     }
     prepared_.device_ = options_.device;
     prepared_.slot_spaces_ = std::move(spaces.slots);
+    value_spaces_ = std::move(spaces.values);
     on_device_.assign(plan.functions.size(), false);
     on_host_.assign(plan.functions.size(), false);
+    uses_.resize(plan.functions.size());
     read_.assign(static_cast<size_t>(plan.num_values), false);
     Scan(plan.body);
     for (const ValueId output : plan.outputs) read_[static_cast<size_t>(output)] = true;
@@ -110,11 +116,17 @@ class PlanPreparer {
       prepared_.input_on_host_.push_back(input != kNoValue && read_[static_cast<size_t>(input)]);
     }
     std::vector<std::string> symbols(plan.functions.size());
+    std::vector<KernelImageView> images = options_.images;
     for (size_t i = 0; i < symbols.size(); ++i) {
       if (on_device_[i]) symbols[i] = plan.functions[i];
+      for (KernelImageView& image : images) {
+        // (A few do, to know the kernel by.)
+        if (image.symbol == plan.functions[i]) image.uses.assign(uses_[i].begin(), uses_[i].end());
+      }
     }
-    TCC_ASSIGN_OR_RETURN(prepared_.images_,
-                         devices::LoadedImages::Load(options_.device, options_.images, symbols, options_.compile));
+    const devices::CompileImages compile =
+        options_.compile != nullptr ? options_.compile : devices::RegisteredImageCompiler();
+    TCC_ASSIGN_OR_RETURN(prepared_.images_, devices::LoadedImages::Load(options_.device, images, symbols, compile));
     return absl::OkStatus();
   }
   void Scan(const Block& block) {
@@ -137,7 +149,12 @@ class PlanPreparer {
   void Scan(const plan::View& i) { Reads(i.source); }
   void Scan(const plan::Move& i) { Reads(i.from); }
   void Scan(const plan::ReadElement& i) { Reads(i.source); }
-  void Scan(const plan::DeviceLaunch& i) { on_device_[static_cast<size_t>(i.function)] = true; }
+  void Scan(const plan::DeviceLaunch& i) {
+    const auto function = static_cast<size_t>(i.function);
+    on_device_[function] = true;
+    constexpr size_t kMostUses = 4;
+    if (uses_[function].size() < kMostUses && !i.name.empty()) uses_[function].insert(i.name);
+  }
   void Scan(const plan::Launch& i) {
     on_host_[static_cast<size_t>(i.function)] = true;
     for (const ValueId value : i.buffers) Reads(value);
@@ -156,41 +173,82 @@ class PlanPreparer {
     for (const Block& block : i.blocks) Scan(block);
   }
 
-  // Copies the constants that go to the device there, all into one piece of memory.
-  absl::Status Upload() {
+  // What the end of a plan does, copying values of the device to the host that nothing but an output is, is left to
+  // whoever takes the outputs: he may want them on the device.
+  void FindOutputs(const Plan& plan) {
+    prepared_.outputs_ = plan.outputs;
+    if (prepared_.device_ == nullptr) return;
+    std::vector<Step>& steps = prepared_.programs_[0]->steps;
+    size_t begin = steps.size();
+    const auto transfer_of = [&](size_t step) { return static_cast<const plan::Transfer*>(steps[step].instruction); };
+    const auto is_transfer = [&](size_t step) { return steps[step].kind == Kind::kTransfer; };
+    while (begin > 0 && (steps[begin - 1].kind == Kind::kRelease ||
+                         (is_transfer(begin - 1) && transfer_of(begin - 1)->to == Space::kHost))) {
+      --begin;
+    }
+    std::set<ValueId> read, fetched;
+    for (size_t j = begin; j < steps.size(); ++j) {
+      if (is_transfer(j)) read.insert(transfer_of(j)->source);
+    }
+    std::set<const void*> dropped;
+    for (size_t j = begin; j < steps.size(); ++j) {
+      if (!is_transfer(j)) continue;
+      const auto& [result, source, to] = *transfer_of(j);
+      const int32_t output = prepared_.output_of_value_[static_cast<size_t>(result)];
+      if (output < 0 || prepared_.value_writes_[static_cast<size_t>(result)] != 1 || read.count(result) > 0 ||
+          value_spaces_[static_cast<size_t>(source)] != Space::kDevice) {
+        continue;
+      }
+      std::replace(prepared_.outputs_.begin(), prepared_.outputs_.end(), result, source);
+      int32_t& output_of_source = prepared_.output_of_value_[static_cast<size_t>(source)];
+      if (output_of_source < 0) output_of_source = output;
+      dropped.insert(steps[j].instruction);
+      fetched.insert(source);
+    }
+    for (size_t j = begin; j < steps.size(); ++j) {
+      if (is_transfer(j)) continue;
+      const ValueId released = static_cast<const plan::Release*>(steps[j].instruction)->value;
+      if (fetched.count(released) > 0) dropped.insert(steps[j].instruction);
+    }
+    std::erase_if(steps, [&](const Step& step) { return dropped.count(step.instruction) > 0; });
+  }
+
+  // The constants that go to the device.
+  absl::Status Upload(std::string_view constants) {
     if (uploads_.empty()) return absl::OkStatus();
-    devices::ComputeDevice& device = *prepared_.device_;
-    const auto rounded = [](int64_t bytes) {
-      return (bytes + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+    const std::shared_ptr<devices::ComputeDevice>& device = prepared_.device_;
+    const auto offset_of = [&](const Tensor& tensor) {
+      return static_cast<const char*>(tensor.data()) - constants.data();
     };
-    int64_t bytes = 0;
-    std::map<const void*, int64_t> places;  // of host memory
+    DeviceConstants::Parts parts;
     for (const auto& [result, tensor] : uploads_) {
       if (prepared_.value_writes_[static_cast<size_t>(result)] > 0) {
         return absl::InvalidArgumentError(absl::StrCat("plan: value ", result, ", a constant, is written"));
       }
-      if (places.emplace(tensor.data(), bytes).second) bytes += rounded(static_cast<int64_t>(tensor.bytes()));
+      int64_t& bytes = parts[offset_of(tensor)];
+      bytes = std::max(bytes, static_cast<int64_t>(tensor.bytes()));
     }
-    const absl::StatusOr<void*> memory = device.Allocate(bytes);
-    if (!memory.ok()) {
-      return WithContext(absl::StrCat("the plan's constants take ", devices::BytesText(bytes), " on ", device.name()),
-                         memory.status());
+    // (The bytes stay where they are as long as the plan.)
+    const std::string identity = options_.constants_identity.empty()
+                                     ? absl::StrCat("at ", reinterpret_cast<uintptr_t>(constants.data()))
+                                     : options_.constants_identity;
+    auto uploaded = DeviceConstants::Get(device, identity, constants.data(), parts);
+    if (absl::IsResourceExhausted(uploaded.status())) {
+      const int64_t bytes = DeviceConstants::BytesOf(parts);
+      const std::string text = DeviceMemoryText(
+          prepared_.plan_, prepared_.slot_spaces_, device->name(), bytes, 0, [](ValueId) { return TensorType(); },
+          [](const Operand& operand) { return operand.is_register ? -1 : operand.value; });
+      return absl::ResourceExhaustedError(absl::StrCat("the plan's constants take ", devices::BytesText(bytes), " on ",
+                                                       device->name(), ": ", uploaded.status().message(), "; ", text));
     }
-    prepared_.device_constants_ = *memory;
-    prepared_.device_constants_bytes_ = bytes;
-    TCC_ASSIGN_OR_RETURN(devices::StreamHandle* const stream, device.CreateStream());
-    absl::Status status;
+    if (!uploaded.ok()) return uploaded.status();
+    prepared_.device_constants_ = *std::move(uploaded);
     for (const auto& [result, tensor] : uploads_) {
-      char* const place = static_cast<char*>(*memory) + places.at(tensor.data());
-      if (status.ok()) {
-        status = device.CopyToDevice(place, tensor.data(), static_cast<int64_t>(tensor.bytes()), stream);
-      }
+      char* const place = prepared_.device_constants_->at(offset_of(tensor));
       prepared_.constants_.emplace_back(result,
-                                        Tensor::Wrap(place, tensor.dtype(), tensor.dims(), {}, nullptr, device.id()));
+                                        Tensor::Wrap(place, tensor.dtype(), tensor.dims(), {}, nullptr, device->id()));
     }
-    const absl::Status waited = device.Synchronize(stream);
-    device.DestroyStream(stream);
-    return status.ok() ? waited : status;
+    return absl::OkStatus();
   }
 
   absl::Status Constant(const PlanConstant& constant, std::string_view bytes) {
@@ -336,14 +394,14 @@ class PlanPreparer {
   std::vector<bool> fixed_, dropped_;
   // Of plans with values on a device. By function: launched there, and on the host.
   std::vector<bool> on_device_, on_host_;
+  std::vector<std::set<std::string>> uses_;  // by function: names of its launches, some
+  std::vector<Space> value_spaces_;
   std::vector<bool> read_;  // by value: something but a transfer to the device reads its elements
   std::vector<std::pair<ValueId, Tensor>> uploads_;
 };
 
 PreparedPlan::PreparedPlan() = default;
-PreparedPlan::~PreparedPlan() {
-  if (device_constants_ != nullptr) device_->Free(device_constants_, device_constants_bytes_);
-}
+PreparedPlan::~PreparedPlan() = default;
 
 absl::StatusOr<std::shared_ptr<const PreparedPlan>> PreparedPlan::Create(Plan plan,
                                                                          std::shared_ptr<const CodeObject> code,

@@ -46,9 +46,10 @@ class TCC_API RunContext {
 // Read during the call alone; what it points to must live and stay as it is so long.
 struct RunOptions {
   // One entry per output, or none at all. A valid tensor is memory of the caller that receives the output: it must have
-  // the output's dtype and extents, any strides. It may overlap inputs, which is how state (a KV cache) is updated in
-  // its place: the call then computes elsewhere and copies at the end, except where the input is donated and not read
-  // any more by then, or exactly the output's memory and read by what makes the output alone.
+  // the output's dtype and extents, any strides (on a device, that of the model, row-major). It may overlap inputs,
+  // which is how state (a KV cache) is updated in its place: the call then computes elsewhere and copies at the end,
+  // except where the input is donated and not read any more by then, or exactly the output's memory and read by what
+  // makes the output alone.
   absl::Span<const Tensor> outputs = {};
   // Called after each instruction, on the thread of the call, which it delays. It must not throw.
   const ProfileHook* profile = nullptr;
@@ -58,8 +59,13 @@ struct RunOptions {
   absl::Span<const int> donated = {};
   // Null: one of the model's own. FailedPrecondition where another call is using it.
   RunContext* context = nullptr;
-  // Of a CUDA target; null for a plan that runs on the host, where another is InvalidArgument.
+  // Of a CUDA target: a CUstream, on which the call does everything; null: one of the model's own. InvalidArgument for
+  // code that runs on the host, or on a device that has no streams of the caller's.
   void* stream = nullptr;
+  // Outputs that the model computes on a device, and for which no memory is given, stay there (Tensor::device) instead
+  // of coming to the host. Their memory goes back to the model for later calls when the last copy of the tensor goes:
+  // what uses it must be done by then.
+  bool outputs_on_device = false;
 };
 
 }  // namespace tcc

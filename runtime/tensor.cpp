@@ -299,6 +299,7 @@ absl::StatusOr<std::vector<int64_t>> ToInt64s(const Tensor& tensor) {
         absl::StrCat("expected an integer tensor of rank 0 or 1, got ", tensor.type().ToString()));
   }
   TCC_RETURN_IF_ERROR(tensor.Check());
+  if (tensor.device() != Device{}) return absl::InvalidArgumentError("values of a tensor on a device cannot be read");
   const int64_t stride = tensor.rank() == 0 ? 0 : tensor.strides()[0];
   std::vector<int64_t> values(static_cast<size_t>(tensor.num_elements()));
   for (size_t i = 0; i < values.size(); ++i) {

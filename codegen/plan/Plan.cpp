@@ -6,11 +6,24 @@
 #include "codegen/plan/PlanBuilder.h"
 #include "ir/ElementTypes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace tcc::codegen {
 namespace {
+
+/// Kernels are the same for all models, and so are errors about them: what those that `message` names do in this one.
+std::string withSources(std::string message, const PlanResult &result) {
+  llvm::StringSet<> told;
+  std::string text;
+  for (const ExplainRecord &record : result.explain)
+    for (const LaunchRecord &launch : record.deviceLaunches)
+      if (message.find("'" + launch.symbol + "'") != std::string::npos && told.insert(launch.symbol).second)
+        text += "\n  kernel '" + launch.symbol + "' is made for " + llvm::join(record.sources, ", ");
+  return message + text;
+}
 
 /// Symbols up to the last one that an argument's type names are bound by the guards.
 unsigned countInputSymbols(func::FuncOp function) {
@@ -285,7 +298,7 @@ FailureOr<PlanResult> PlanBuilder::build() {
   if (target && !plan.functions.empty()) {
     llvm::Expected<CodeBundle> code = target->finish();
     if (!code)
-      return function.emitError("code generation failed: ") << llvm::toString(code.takeError());
+      return function.emitError("code generation failed: ") << withSources(llvm::toString(code.takeError()), result);
     result.codeObject = std::move(code->object);
     result.images = std::move(code->images);
     result.resources = std::move(code->resources);

@@ -51,7 +51,7 @@ class CompileFlags {
   const std::string& target() const { return target_; }
 
  private:
-  std::string mode_ = "default", target_ = "cpu", precision_ = "model", numerics_ = "default";
+  std::string mode_ = "default", target_ = "cpu", precision_ = "model", numerics_ = "default", device_;
   std::vector<std::string> dynamic_, external_data_roots_;
   bool fullgraph_ = false, no_cache_ = false, no_fallback_ = false;
   int recompile_limit_ = 8;

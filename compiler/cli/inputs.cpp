@@ -326,6 +326,9 @@ void CompileFlags::AddTo(CLI::App& command) {
       "--target", target_,
       "cpu; cpu:NAME, an LLVM CPU name; cuda, the GPU here; cuda:sm_NN, several with commas between them; cuda-sim, "
       "CUDA kernels run on the CPU");
+  command.add_option(
+      "--device", device_,
+      "Where kernels for a device run: cuda:1, cuda-sim, or null, which runs nothing; see `tcc devices`");
   command.add_option("--dynamic", dynamic_, "NAME=[batch:1..64,3,h,w]: extents that vary, with ranges");
   command.add_flag("--fullgraph", fullgraph_, "Graph breaks are errors; an ONNX model has none");
   command.add_option("--precision", precision_,
@@ -346,6 +349,7 @@ absl::StatusOr<Options> CompileFlags::Parse() const {
   TCC_ASSIGN_OR_RETURN(options.precision, ParsePrecision(precision_));
   TCC_ASSIGN_OR_RETURN(options.numerics, ParseNumerics(numerics_));
   options.target = target_;
+  options.device = device_;
   options.fullgraph = fullgraph_;
   for (const std::string& root : external_data_roots_) {
     if (!IsFolder(root)) return absl::NotFoundError(absl::StrCat("--external-data-root '", root, "': no such folder"));

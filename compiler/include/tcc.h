@@ -1,6 +1,7 @@
 /* The C interface to packages: load, describe, run. Plain C; needs only libtcc_runtime.
  *
- * Structures start with their size: set it with the macro TCC_INIT, so that later versions can add fields. Functions
+ * Structures start with their size: set it with the macro TCC_INIT, so that later versions can add fields (set what
+ * you do not use to 0). Functions
  * return NULL for success, or an error that the caller frees with tcc_error_free. A package may be run from many
  * threads at once. Nothing here throws.
  */
@@ -15,7 +16,7 @@ extern "C" {
 #endif
 
 #define TCC_C_API __attribute__((visibility("default")))
-#define TCC_C_VERSION 1
+#define TCC_C_VERSION 2
 
 /* Numbers of dtypes, as stored in packages. */
 typedef enum {
@@ -57,6 +58,9 @@ typedef enum {
   TCC_ERROR_INTERNAL = 13
 } tcc_error_code;
 
+/* Where memory is. TCC_ON_NULL: a device that runs nothing. */
+typedef enum { TCC_ON_CPU = 0, TCC_ON_CUDA = 1, TCC_ON_CUDA_SIM = 2, TCC_ON_NULL = 3 } tcc_device_type;
+
 typedef struct tcc_error tcc_error;
 typedef struct tcc_package tcc_package;
 typedef struct tcc_result tcc_result;
@@ -69,6 +73,8 @@ typedef struct {
   const int64_t* dims;
   const int64_t* strides; /* in elements; NULL: row-major */
   void* data;             /* the element at index (0, ..., 0) */
+  int32_t device_type;    /* tcc_device_type (since version 2) */
+  int32_t device_index;   /* of GPUs (since version 2) */
 } tcc_tensor;
 
 /* An input or output of a package; extents of -1 may vary. Valid as long as the package. */
@@ -98,7 +104,26 @@ TCC_C_API size_t tcc_package_num_outputs(const tcc_package* package);
 TCC_C_API tcc_error* tcc_package_input(const tcc_package* package, size_t index, tcc_value_info* info);
 TCC_C_API tcc_error* tcc_package_output(const tcc_package* package, size_t index, tcc_value_info* info);
 
-/* Runs the package on `num_inputs` tensors in order. The result owns the outputs until it is freed. */
+/* How a package is loaded (since version 2). */
+typedef struct {
+  size_t struct_size;
+  const char* device; /* where kernels for a device run: "cuda:1", "cuda-sim", "null"; NULL: what it was made for */
+} tcc_load_options;
+TCC_C_API tcc_error* tcc_package_load_with(const char* path, const tcc_load_options* options, tcc_package** package);
+
+/* How a package is run (since version 2). */
+typedef struct {
+  size_t struct_size;
+  const tcc_tensor* outputs; /* memory that receives the outputs; TCC_INVALID: not this one; NULL: none */
+  size_t num_outputs;        /* of the package, where `outputs` is not NULL */
+  void* stream;              /* a CUstream on which a package for a GPU does everything; NULL: one of its own */
+  int32_t outputs_on_device; /* not 0: outputs that are computed on a device stay there */
+} tcc_run_options;
+TCC_C_API tcc_error* tcc_package_run_with(tcc_package* package, const tcc_tensor* inputs, size_t num_inputs,
+                                          const tcc_run_options* options, tcc_result** result);
+
+/* Runs the package on `num_inputs` tensors in order, which are on the host or on the device of the package. The result
+ * owns the outputs until it is freed. */
 TCC_C_API tcc_error* tcc_package_run(tcc_package* package, const tcc_tensor* inputs, size_t num_inputs,
                                      tcc_result** result);
 TCC_C_API size_t tcc_result_num_outputs(const tcc_result* result);

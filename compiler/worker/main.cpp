@@ -22,6 +22,7 @@
 
 #include "compiler/autotune/MeasureServer.h"
 #include "compiler/compile.h"
+#include "compiler/compile_images.h"
 #include "compiler/wire.h"
 #include "runtime/file_util.h"
 #include "runtime/logs.h"
@@ -78,6 +79,14 @@ class Fault {
   std::string what_, where_;
 };
 
+void AnswerImages(const nlohmann::json& message, nlohmann::json* answer) {
+  const absl::StatusOr<tcc::ImageRequest> request = tcc::ImageRequestFromJson(message);
+  const absl::StatusOr<std::vector<std::string>> binaries =
+      request.ok() ? tcc::CompileKernelImages(*request) : request.status();
+  (*answer)["status"] = tcc::StatusToJson(binaries.status());
+  if (binaries.ok()) (*answer)["binaries"] = tcc::BinariesToJson(*binaries);
+}
+
 nlohmann::json Answer(const nlohmann::json& message) {
   const Fault fault(message);
   fault.At("");
@@ -89,6 +98,10 @@ nlohmann::json Answer(const nlohmann::json& message) {
     fault.At(tcc::PhaseName(phase));
   };
   nlohmann::json answer = {{"type", "result"}};
+  if (message.contains("images")) {
+    AnswerImages(message.at("images"), &answer);
+    return answer;
+  }
   absl::StatusOr<tcc::CompileRequest> request = tcc::RequestFromJson(message.at("request"));
   if (!request.ok()) {
     answer["status"] = tcc::StatusToJson(request.status());
@@ -106,7 +119,7 @@ int Serve() {
   WatchForHangup();
   while (true) {
     absl::StatusOr<nlohmann::json> message = tcc::ReceiveMessage(tcc::kWorkerSocket);
-    if (!message.ok() || !message->contains("request")) return 0;
+    if (!message.ok() || !(message->contains("request") || message->contains("images"))) return 0;
     if (!tcc::SendMessage(tcc::kWorkerSocket, Answer(*message)).ok()) return 0;
   }
 }
@@ -117,6 +130,12 @@ int RunFile(const char* path) {
   if (!file || json.is_discarded()) {
     std::cerr << "tcc-worker: " << path << ": cannot be read, or is not JSON\n";
     return 2;
+  }
+  if (json.contains("images")) {
+    nlohmann::json answer;
+    AnswerImages(json["images"], &answer);
+    std::cout << answer.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    return answer.contains("binaries") ? 0 : 1;
   }
   absl::StatusOr<tcc::CompileRequest> request = tcc::RequestFromJson(json.contains("request") ? json["request"] : json);
   if (!request.ok()) {

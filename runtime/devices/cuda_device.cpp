@@ -1,8 +1,11 @@
 #include "runtime/devices/cuda_device.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <list>
 #include <mutex>
 #include <vector>
@@ -18,6 +21,8 @@ namespace {
 
 using cuda::Driver;
 using cuda::kSuccess;
+
+constexpr uint16_t kCudaMachine = 190;  // EM_CUDA
 
 cuda::DevicePtr Address(const void* memory) { return reinterpret_cast<cuda::DevicePtr>(memory); }
 
@@ -36,6 +41,38 @@ struct LoadedModule {
 struct Event {
   cuda::Event* event;
 };
+
+// The driver is given an address and no size: what it would read of a cubin must be there.
+absl::Status CheckImage(std::string_view bytes, const std::string& name) {
+  const auto damaged = [&](absl::string_view how) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": the binary is damaged: ", how, ": compile it again"));
+  };
+  if (bytes.empty()) return damaged("it is empty");
+  if (bytes.substr(0, SELFMAG) != std::string_view(ELFMAG, SELFMAG)) {
+    // PTX.
+    return bytes.find('\0') == std::string_view::npos ? absl::OkStatus() : damaged("neither a cubin nor PTX");
+  }
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof(header)) return damaged("it ends in its header");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kCudaMachine) return damaged("not for a GPU");
+  const auto outside = [&](uint64_t offset, uint64_t size) {
+    return offset > bytes.size() || size > bytes.size() - offset;
+  };
+  if ((header.e_shnum > 0 && header.e_shentsize != sizeof(Elf64_Shdr)) ||
+      outside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) ||
+      outside(header.e_phoff, uint64_t{header.e_phnum} * header.e_phentsize)) {
+    return damaged("it ends before its tables");
+  }
+  for (size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+    if (section.sh_type != SHT_NOBITS && outside(section.sh_offset, section.sh_size)) {
+      return damaged("it ends before its sections");
+    }
+  }
+  return absl::OkStatus();
+}
 
 class CudaDevice : public ComputeDevice {
  public:
@@ -60,7 +97,7 @@ class CudaDevice : public ComputeDevice {
     p.max_threads_per_multiprocessor = Attribute(cuda::kAttributeMaxThreadsPerMultiprocessor);
     p.registers_per_multiprocessor = Attribute(cuda::kAttributeRegistersPerMultiprocessor);
     p.shared_per_block = Attribute(cuda::kAttributeSharedPerBlock);
-    p.shared_per_block_optin = Attribute(cuda::kAttributeSharedPerBlockOptin);
+    p.shared_per_block_optin = std::max<int64_t>(p.shared_per_block, Attribute(cuda::kAttributeSharedPerBlockOptin));
     p.shared_per_multiprocessor = Attribute(cuda::kAttributeSharedPerMultiprocessor);
     p.l2_bytes = Attribute(cuda::kAttributeL2Bytes);
     p.clock_khz = Attribute(cuda::kAttributeClockRate);
@@ -202,6 +239,7 @@ class CudaDevice : public ComputeDevice {
       TCC_ASSIGN_OR_RETURN(loaded->call, MakeLibraryCall(bytes, kind(), name));
       return reinterpret_cast<ModuleHandle*>(loaded.release());
     }
+    TCC_RETURN_IF_ERROR(CheckImage(bytes, absl::StrCat(this->name(), ": ", name)));
     // (PTX has to end with a zero.)
     const std::string image(bytes);
     std::array<char, 4096> log = {};
@@ -231,12 +269,6 @@ class CudaDevice : public ComputeDevice {
     const Current current(*this);
     if (function.call != nullptr) return function.call->Run(params.data(), StreamOf(stream));
     if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
-    // (The driver finds those of y and z.)
-    if (shape.grid[0] > 0x7FFFFFFF || shape.grid[1] > 0xFFFF || shape.grid[2] > 0xFFFF) {
-      return absl::InvalidArgumentError(absl::StrCat(name(), ": kernel '", function.name, "': a grid of ",
-                                                     shape.grid[0], " x ", shape.grid[1], " x ", shape.grid[2],
-                                                     " blocks is too large"));
-    }
     const cuda::Result result =
         d_.LaunchKernel(function.function, static_cast<unsigned>(shape.grid[0]), static_cast<unsigned>(shape.grid[1]),
                         static_cast<unsigned>(shape.grid[2]), static_cast<unsigned>(shape.block[0]),
@@ -299,11 +331,6 @@ class CudaDevice : public ComputeDevice {
   absl::Status AllowShared(LoadedFunction& function, int64_t bytes) {
     const std::lock_guard lock(shared_mutex_);
     if (bytes <= function.shared_bytes) return absl::OkStatus();
-    if (bytes > properties_.shared_per_block_optin) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          name(), ": kernel '", function.name, "' takes ", bytes, " bytes of shared memory, this device has ",
-          properties_.shared_per_block_optin, " for a block: compile for this device"));
-    }
     TCC_RETURN_IF_ERROR(
         Check(d_.FuncSetAttribute(function.function, cuda::kFunctionMaxDynamicShared, static_cast<int>(bytes)),
               absl::StrCat("let the kernel '", function.name, "' have ", bytes, " bytes of shared memory")));

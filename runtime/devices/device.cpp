@@ -20,8 +20,10 @@ void ComputeDevice::Inject(Fault fault, int64_t skip) {
 }
 
 absl::Status ComputeDevice::Injected(Fault fault) {
-  static constexpr std::array<const char*, kFaults> kNames = {
-      "allocation", "copy", "launch", "loading of a module", "synchronisation", "creation of a stream", "graph"};
+  static constexpr std::array<const char*, kFaults> kNames = {"allocation",      "copy",
+                                                              "launch",          "loading of a module",
+                                                              "synchronisation", "creation of a stream",
+                                                              "graph",           "creation of an event"};
   const auto index = static_cast<size_t>(fault);
   std::atomic<int64_t>& countdown = countdown_.at(index);
   int64_t left = countdown.load();
@@ -30,6 +32,26 @@ absl::Status ComputeDevice::Injected(Fault fault) {
   if (left != 1) return absl::OkStatus();
   const std::string text = absl::StrCat("injected fault: ", kNames.at(index), " on ", name_);
   return fault == Fault::kAllocate ? absl::ResourceExhaustedError(text) : absl::InternalError(text);
+}
+
+absl::Status ComputeDevice::Misfit(const LaunchShape& shape) const {
+  const auto& [x, y, z] = shape.grid;
+  if (x < 1 || y < 1 || z < 1 || x > kMostBlocks[0] || y > kMostBlocks[1] || z > kMostBlocks[2]) {
+    return absl::InvalidArgumentError(absl::StrCat(name_, ": a grid of ", x, " x ", y, " x ", z,
+                                                   " blocks; there may be 1 to ", kMostBlocks[0], " x ", kMostBlocks[1],
+                                                   " x ", kMostBlocks[2]));
+  }
+  if (shape.shared_bytes < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(name_, ": ", shape.shared_bytes, " bytes of shared memory"));
+  }
+  if (shape.shared_bytes > properties_.shared_per_block_optin) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name_, ": the kernel takes ", shape.shared_bytes, " bytes of shared memory, this device has ",
+                     properties_.shared_per_block_optin, " for a block: compile for this device"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      name_, ": a block of ", shape.block[0], " x ", shape.block[1], " x ", shape.block[2], " threads; there may be ",
+      properties_.max_threads_per_block, ", at most ", kMostThreads[2], " along z"));
 }
 
 absl::StatusOr<void*> ComputeDevice::Allocate(int64_t bytes) {
@@ -94,6 +116,7 @@ absl::Status ComputeDevice::Clear(void* memory, int64_t bytes, StreamHandle* str
 }
 
 absl::StatusOr<EventHandle*> ComputeDevice::CreateEvent() {
+  if (armed_) TCC_RETURN_IF_ERROR(Injected(Fault::kEvent));
   TCC_ASSIGN_OR_RETURN(EventHandle* const event, DoCreateEvent());
   ++events_;
   return event;

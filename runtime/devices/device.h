@@ -74,8 +74,12 @@ struct Counters {
 };
 
 // What a test can let fail.
-enum class Fault : uint8_t { kAllocate, kCopy, kLaunch, kLoadModule, kSynchronize, kStream, kGraph };
-inline constexpr size_t kFaults = 7;
+enum class Fault : uint8_t { kAllocate, kCopy, kLaunch, kLoadModule, kSynchronize, kStream, kGraph, kEvent };
+inline constexpr size_t kFaults = 8;
+
+// Of a grid, and of a block: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+inline constexpr std::array<int64_t, 3> kMostBlocks = {0x7FFFFFFF, 0xFFFF, 0xFFFF};
+inline constexpr std::array<int32_t, 3> kMostThreads = {1024, 1024, 64};
 
 class ComputeDevice {
  public:
@@ -129,12 +133,14 @@ class ComputeDevice {
   void UnloadModule(ModuleHandle* module);
   // Lives as long as the module. NotFound.
   virtual absl::StatusOr<FunctionHandle*> Function(ModuleHandle* module, const std::string& symbol) = 0;
-  // `params`: the address of each parameter, all of 8 bytes; read before this returns.
+  // `params`: the address of each parameter, all of 8 bytes; read before this returns. A shape that no such device
+  // takes is an error before anything is started.
   absl::Status Launch(FunctionHandle* function, const LaunchShape& shape, absl::Span<void*> params,
                       StreamHandle* stream) {
     if (armed_.load(std::memory_order_relaxed)) {
       if (absl::Status status = Injected(Fault::kLaunch); !status.ok()) return status;
     }
+    if (!Takes(shape)) return Misfit(shape);
     launches_.fetch_add(1, std::memory_order_relaxed);
     return DoLaunch(function, shape, params, stream);
   }
@@ -175,6 +181,15 @@ class ComputeDevice {
   Properties properties_;
 
  private:
+  bool Takes(const LaunchShape& shape) const {
+    const auto in = [](int64_t extent, int64_t most) { return extent >= 1 && extent <= most; };
+    const auto& [x, y, z] = shape.block;
+    return in(shape.grid[0], kMostBlocks[0]) && in(shape.grid[1], kMostBlocks[1]) &&
+           in(shape.grid[2], kMostBlocks[2]) && in(x, kMostThreads[0]) && in(y, kMostThreads[1]) &&
+           in(z, kMostThreads[2]) && int64_t{x} * y * z <= properties_.max_threads_per_block &&
+           shape.shared_bytes >= 0 && shape.shared_bytes <= properties_.shared_per_block_optin;
+  }
+  absl::Status Misfit(const LaunchShape& shape) const;
   absl::Status Injected(Fault fault);
   absl::Status Copy(Direction direction, void* to, const void* from, int64_t bytes, StreamHandle* stream);
 

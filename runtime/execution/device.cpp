@@ -25,7 +25,7 @@ std::pair<int64_t, int64_t> Reach(const Tensor& tensor) {
 }  // namespace
 
 absl::Status ExecutionContext::Runner::StartDevice() {
-  if (s_.device == nullptr) s_.device = std::make_unique<DeviceState>(prepared_.device_);
+  if (s_.device == nullptr) s_.device = std::make_unique<DeviceState>(s_.lane);
   DeviceState& d = *s_.device;
   TCC_RETURN_IF_ERROR(d.Start(prepared_.error_names_.size(), prepared_.max_params_));
   stream_ = d.stream;
@@ -204,7 +204,7 @@ absl::StatusOr<Tensor> ExecutionContext::Runner::CloneValue(const Tensor& source
 
 // Outputs that are on the device come to the host, or to where the caller wants them.
 absl::Status ExecutionContext::Runner::FetchOutputs() {
-  const std::vector<ValueId>& ids = prepared_.plan_.outputs;
+  const std::vector<ValueId>& ids = prepared_.outputs_;
   fetched_.assign(ids.size(), Tensor());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (!f_.IsSet(ids[i])) continue;
@@ -213,7 +213,9 @@ absl::Status ExecutionContext::Runner::FetchOutputs() {
     const Tensor* const target =
         options_.outputs.empty() || !options_.outputs[i].valid() ? nullptr : &options_.outputs[i];
     if (target == nullptr || target->type() != tensor.type()) {
-      if (on_device) {
+      if (on_device && target == nullptr && options_.outputs_on_device) {
+        TCC_ASSIGN_OR_RETURN(fetched_[i], StaysOnDevice(i));
+      } else if (on_device) {
         TCC_ASSIGN_OR_RETURN(fetched_[i], ToHost(tensor));
       }
       continue;

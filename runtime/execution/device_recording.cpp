@@ -6,6 +6,17 @@
 #include "runtime/status.h"
 
 namespace tcc {
+namespace {
+
+// "the 12 launches from node 'a' (Add) to node 'z' (Mul)"
+std::string RangeText(const RecordedBlock& block, size_t begin, size_t end) {
+  const auto name_of = [&](size_t index) -> const std::string& {
+    return static_cast<const plan::DeviceLaunch*>(block.actions[index].step->instruction)->name;
+  };
+  return absl::StrCat("the ", end - begin, " launches from ", name_of(begin), " to ", name_of(end - 1));
+}
+
+}  // namespace
 
 absl::Status ExecutionContext::Runner::Replay(RecordedBlock& block, const RecordedBlock::DeviceLaunch& launch,
                                               const plan::DeviceLaunch& i) {
@@ -21,10 +32,12 @@ absl::Status ExecutionContext::Runner::Replay(RecordedBlock& block, const Record
                         absl::MakeSpan(block.device_params.data() + launch.values, launch.count), i);
 }
 
-absl::Status ExecutionContext::Runner::Start(const RecordedBlock::Graph& graph) {
+absl::Status ExecutionContext::Runner::Start(const RecordedBlock& block, const RecordedBlock::Graph& graph) {
   device_busy_ = true;
   errors_possible_ |= graph.reports_errors;
-  return s_.device->device->LaunchGraph(graph.handle, stream_);
+  absl::Status status = s_.device->device->LaunchGraph(graph.handle, stream_);
+  if (status.ok()) return status;
+  return WithContext(absl::StrCat("the graph of ", RangeText(block, graph.begin, graph.end)), status);
 }
 
 // Each run of launches whose parameters are the same in every call. Where the device makes no graph of one, its
@@ -37,9 +50,6 @@ void ExecutionContext::Runner::MakeGraphs(RecordedBlock& block) {
     if (launch < 0) return nullptr;
     const RecordedBlock::DeviceLaunch& found = block.device_launches[static_cast<size_t>(launch)];
     return found.lookups_begin == found.lookups_end ? &found : nullptr;
-  };
-  const auto name_of = [&](size_t index) -> const std::string& {
-    return static_cast<const plan::DeviceLaunch*>(block.actions[index].step->instruction)->name;
   };
   size_t launches = 0;
   for (size_t begin = 0, end = 0; begin < block.actions.size(); begin = std::max(end, begin + 1)) {
@@ -61,9 +71,8 @@ void ExecutionContext::Runner::MakeGraphs(RecordedBlock& block) {
     }
     if (!status.ok()) {
       device.DestroyGraph(graph.handle);
-      Log("perf_hints",
-          absl::StrCat("no graph of the ", end - begin, " launches from ", name_of(begin), " to ", name_of(end - 1),
-                       ", they are started one by one: ", std::string(status.message())));
+      Log("perf_hints", absl::StrCat("no graph of ", RangeText(block, begin, end),
+                                     ", they are started one by one: ", std::string(status.message())));
       continue;
     }
     launches += end - begin;

@@ -7,12 +7,27 @@
 
 namespace tcc {
 
-absl::StatusOr<Tensor> DevicePool::Allocate(DType dtype, const Dims& dims) {
+namespace {
+
+// What a value takes on a device.
+absl::StatusOr<int64_t> BytesOnDevice(DType dtype, const Dims& dims) {
   TCC_ASSIGN_OR_RETURN(const int64_t count, NumElements(dims));
   if (dtype == DType::kString) return absl::UnimplementedError("strings cannot live on a device");
   if (count > int64_t{1} << 52) return absl::ResourceExhaustedError("a tensor of the plan is too large");
   const auto exact = std::max<int64_t>(static_cast<int64_t>(DTypeBytes(dtype, count)), 1);
-  int64_t bytes = (exact + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+  return (exact + kDeviceAlignment - 1) / kDeviceAlignment * kDeviceAlignment;
+}
+
+}  // namespace
+
+absl::StatusOr<void*> DevicePool::AllocateMemory(int64_t bytes) {
+  absl::StatusOr<void*> fresh = device_->Allocate(bytes);
+  if (absl::IsResourceExhausted(fresh.status()) && Trim()) fresh = device_->Allocate(bytes);
+  return fresh;
+}
+
+absl::StatusOr<Tensor> DevicePool::Allocate(DType dtype, const Dims& dims) {
+  TCC_ASSIGN_OR_RETURN(int64_t bytes, BytesOnDevice(dtype, dims));
   void* memory = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -25,10 +40,7 @@ absl::StatusOr<Tensor> DevicePool::Allocate(DType dtype, const Dims& dims) {
     }
   }
   if (memory == nullptr) {
-    absl::StatusOr<void*> fresh = device_->Allocate(bytes);
-    if (absl::IsResourceExhausted(fresh.status()) && Trim()) fresh = device_->Allocate(bytes);
-    if (!fresh.ok()) return fresh.status();
-    memory = *fresh;
+    TCC_ASSIGN_OR_RETURN(memory, AllocateMemory(bytes));
     const std::lock_guard lock(mutex_);
     bytes_ += bytes;
   }
@@ -58,11 +70,39 @@ int64_t DevicePool::bytes() const {
   return bytes_;
 }
 
+DeviceLane::DeviceLane(std::shared_ptr<devices::ComputeDevice> on)
+    : device(std::move(on)), pool(std::make_shared<DevicePool>(device)), arena(0, pool) {}
+
+DeviceLane::~DeviceLane() { device->DestroyStream(stream_); }
+
+absl::StatusOr<devices::StreamHandle*> DeviceLane::Stream() {
+  if (stream_ == nullptr) {
+    TCC_ASSIGN_OR_RETURN(stream_, device->CreateStream());
+  }
+  return stream_;
+}
+
+absl::StatusOr<Tensor> DeviceLane::Place(DType dtype, const Dims& dims, std::vector<const void*>* taken) {
+  TCC_ASSIGN_OR_RETURN(const int64_t bytes, BytesOnDevice(dtype, dims));
+  const Tensor* best = nullptr;
+  for (const Tensor& place : places_) {
+    if (place.num_elements() < bytes || std::find(taken->begin(), taken->end(), place.data()) != taken->end()) continue;
+    if (best == nullptr || place.num_elements() < best->num_elements()) best = &place;
+  }
+  if (best == nullptr) {
+    // (Those that no recording has any more go: they were too small, or too many.)
+    std::erase_if(places_, [](const Tensor& place) { return place.storage().use_count() == 1; });
+    TCC_ASSIGN_OR_RETURN(Tensor place, pool->Allocate(DType::kU8, {bytes}));
+    places_.push_back(std::move(place));
+    best = &places_.back();
+  }
+  taken->push_back(best->data());
+  return Tensor::Wrap(best->data(), dtype, dims, {}, [block = best->storage()] { (void)block; }, device->id());
+}
+
 absl::Status DeviceState::Start(size_t words, size_t params_count) {
   if (started) return absl::OkStatus();
-  if (stream == nullptr) {
-    TCC_ASSIGN_OR_RETURN(stream, device->CreateStream());
-  }
+  TCC_ASSIGN_OR_RETURN(stream, lane->Stream());
   errors.assign(words, 0);
   if (words > 0 && error_words == nullptr) {
     TCC_ASSIGN_OR_RETURN(void* const memory, device->Allocate(static_cast<int64_t>(words * sizeof(int64_t))));
@@ -79,7 +119,6 @@ DeviceState::~DeviceState() {
   if (stream != nullptr) device->Synchronize(stream).IgnoreError();
   device->Free(error_words, static_cast<int64_t>(errors.size() * sizeof(int64_t)));
   for (devices::EventHandle* event : events) device->DestroyEvent(event);
-  device->DestroyStream(stream);
 }
 
 }  // namespace tcc

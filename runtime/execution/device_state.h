@@ -1,4 +1,4 @@
-// What an execution context holds on a device, besides the slots of its plan.
+// What calls hold on a device.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/devices/device.h"
+#include "runtime/execution/arena.h"
 #include "runtime/tensor.h"
 
 namespace tcc {
@@ -23,8 +24,12 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
 
+  devices::ComputeDevice& device() const { return *device_; }
+
   // Row-major, uninitialised.
   absl::StatusOr<Tensor> Allocate(DType dtype, const Dims& dims);
+  // Memory that the caller gives back to the device. Where there is not so much, what the pool keeps goes first.
+  absl::StatusOr<void*> AllocateMemory(int64_t bytes);
   // Gives back what nobody uses: whether there was anything.
   bool Trim();
   int64_t bytes() const;  // of all blocks, used and free
@@ -38,10 +43,36 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   int64_t bytes_ = 0;                   // guarded by mutex_
 };
 
-// Made by the first call that needs it.
+// What contexts whose calls never run at the same time share on a device: a stream, memory slots, fresh values, and
+// places of recordings, so that recorded plans of many extents, and of all specialisations of a model, together take
+// the memory of the largest. One call at a time uses it; bytes() may be asked by any thread.
+class DeviceLane {
+ public:
+  explicit DeviceLane(std::shared_ptr<devices::ComputeDevice> device);
+  ~DeviceLane();
+  DeviceLane(const DeviceLane&) = delete;
+  DeviceLane& operator=(const DeviceLane&) = delete;
+
+  // The stream, made when it is first asked for.
+  absl::StatusOr<devices::StreamHandle*> Stream();
+  // Memory of a value of a recording, which has `taken` already: another recording may use it in its calls.
+  absl::StatusOr<Tensor> Place(DType dtype, const Dims& dims, std::vector<const void*>* taken);
+  // Of slots.
+  int64_t bytes() const { return arena.bytes(); }
+
+  const std::shared_ptr<devices::ComputeDevice> device;
+  const std::shared_ptr<DevicePool> pool;
+  Arena arena;
+
+ private:
+  devices::StreamHandle* stream_ = nullptr;
+  std::vector<Tensor> places_;  // bytes
+};
+
+// What a context holds besides. Made by the first call that needs it.
 struct DeviceState {
-  explicit DeviceState(std::shared_ptr<devices::ComputeDevice> device)
-      : device(std::move(device)), pool(std::make_shared<DevicePool>(this->device)) {}
+  explicit DeviceState(std::shared_ptr<DeviceLane> lane)
+      : lane(std::move(lane)), device(this->lane->device), pool(this->lane->pool) {}
   ~DeviceState();
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
@@ -49,9 +80,10 @@ struct DeviceState {
   // A stream, and `words` error words, all zero; space for `params` parameters.
   absl::Status Start(size_t words, size_t params);
 
+  const std::shared_ptr<DeviceLane> lane;
   const std::shared_ptr<devices::ComputeDevice> device;
   const std::shared_ptr<DevicePool> pool;
-  devices::StreamHandle* stream = nullptr;
+  devices::StreamHandle* stream = nullptr;               // of the lane
   devices::EventHandle* events[2] = {nullptr, nullptr};  // for profiles, made when needed
   int64_t* error_words = nullptr;                        // on the device
   std::vector<int64_t> errors;                           // the same on the host

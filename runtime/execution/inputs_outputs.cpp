@@ -40,7 +40,7 @@ absl::Status ExecutionContext::Runner::SetInputs(absl::Span<const Tensor> inputs
     f_.registers[static_cast<size_t>(plan.symbol_registers[i])] = symbols[i];
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (const absl::Status status = inputs[i].Check(); !status.ok()) {
+    if (const absl::Status status = CheckTensor(inputs[i]); !status.ok()) {
       return WithContext(absl::StrCat("input ", i), status);
     }
     if (plan.inputs[i] == kNoValue || !inputs[i].valid()) continue;
@@ -99,7 +99,7 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
   direct_.assign(options_.outputs.size(), false);
   for (size_t i = 0; i < options_.outputs.size(); ++i) {
     const Tensor& output = options_.outputs[i];
-    if (const absl::Status status = output.Check(); !status.ok()) {
+    if (const absl::Status status = CheckTensor(output); !status.ok()) {
       return WithContext(absl::StrCat("memory for output ", i), status);
     }
     if (!output.valid()) continue;
@@ -152,7 +152,7 @@ Tensor ExecutionContext::Runner::TakeDonated(size_t output, const TensorType& ty
 }
 
 absl::Status ExecutionContext::Runner::TakeOutputs(std::vector<Tensor>* outputs) {
-  const std::vector<ValueId>& ids = prepared_.plan_.outputs;
+  const std::vector<ValueId>& ids = prepared_.outputs_;
   outputs->assign(ids.size(), Tensor());
   if (prepared_.device_ != nullptr) TCC_RETURN_IF_ERROR(FetchOutputs());
   for (size_t i = 0; i < ids.size(); ++i) {

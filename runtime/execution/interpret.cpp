@@ -25,6 +25,7 @@ absl::Status ExecutionContext::Runner::Run(absl::Span<const Tensor> inputs, absl
   } else if (options_.stream != nullptr) {
     return absl::InvalidArgumentError("a stream was given, but this code runs on the host: leave it out");
   }
+  RefreshFrame();
   TCC_RETURN_IF_ERROR(SetInputs(inputs, symbols));
   TCC_RETURN_IF_ERROR(CheckDonated(inputs));
   TCC_RETURN_IF_ERROR(CheckCallerOutputs(inputs));
@@ -38,7 +39,16 @@ void ExecutionContext::Runner::Finish() {
     f_.Drop(value);
   }
   s_.arena.EndCall();
-  s_.device_arena.EndCall();
+  if (s_.lane == nullptr) return;
+  s_.lane->arena.EndCall();
+  // (What this call has moved it knows.)
+  if (recording_ == nullptr) s_.frame_generation = s_.lane->arena.generation();
+}
+
+void ExecutionContext::Runner::RefreshFrame() {
+  if (s_.lane == nullptr || recording_ != nullptr || s_.frame_generation == s_.lane->arena.generation()) return;
+  s_.frame = Frame(prepared_);
+  s_.frame_generation = s_.lane->arena.generation();
 }
 
 absl::Status ExecutionContext::Runner::NotSet(ValueId value) const {

@@ -45,6 +45,14 @@ bool Recording::CanRecord(const PreparedPlan& plan, absl::Span<const Tensor> inp
   });
 }
 
+std::string Recording::ExtentsText(absl::Span<const Tensor> inputs) {
+  std::string text;
+  for (const Tensor& input : inputs) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", input.valid() ? input.type().ToString() : "(absent)");
+  }
+  return text;
+}
+
 // Goes through the instructions of one block in order, as far as they are the same in each call.
 class ExecutionContext::Runner::Recorder {
  public:
@@ -53,6 +61,7 @@ class ExecutionContext::Runner::Recorder {
 
   absl::Status Run(const Program& program, RecordedBlock* block) {
     *block = RecordedBlock();
+    recording_.incomplete = true;
     for (const Step& step : program.steps) {
       bool settled = false;
       if (step.kind == Kind::kLaunch) {
@@ -66,6 +75,7 @@ class ExecutionContext::Runner::Recorder {
     }
     for (int64_t& value : block->device_values) block->device_params.push_back(&value);
     block->ready = true;
+    recording_.incomplete = false;
     return absl::OkStatus();
   }
 
@@ -106,7 +116,7 @@ class ExecutionContext::Runner::Recorder {
     if (i.space == Space::kDevice && i.slot == plan::kFreshSlot) {
       // No caller sees it: outputs are copied to the host. (In a loop it may be carried on.)
       if (r_.loop_depth_ > 0 || !Known(i.dims) || !SetOnce(i.result)) return false;
-      TCC_ASSIGN_OR_RETURN(Tensor place, r_.AllocateOnDevice(i.dtype, f_.Eval(i.dims)));
+      TCC_ASSIGN_OR_RETURN(Tensor place, r_.s_.lane->Place(i.dtype, f_.Eval(i.dims), &recording_.places));
       f_.Set(i.result, std::move(place), kContiguous | kForeign);
       Keep(i.result, &i);
       return true;
@@ -114,7 +124,7 @@ class ExecutionContext::Runner::Recorder {
     if (i.slot == plan::kFreshSlot || !Known(i.dims) || !SetOnce(i.result)) return false;
     if (!Known(prepared_.plan_.slot_bytes[static_cast<size_t>(i.slot)])) return false;
     TCC_RETURN_IF_ERROR(r_.AllocateInSlot(i));
-    (i.space == Space::kHost ? r_.s_.arena : r_.s_.device_arena).Pin(i.slot);
+    r_.s_.ArenaOf(i.space).Pin(i.slot);
     Keep(i.result, &i);
     return true;
   }
@@ -156,7 +166,7 @@ class ExecutionContext::Runner::Recorder {
       return absl::OkStatus();
     if (!Known(i.source) && !IsInput(i.source)) return absl::OkStatus();
     const Tensor& source = f_.Get(i.source);
-    TCC_ASSIGN_OR_RETURN(Tensor place, r_.AllocateOnDevice(source.dtype(), source.dims()));
+    TCC_ASSIGN_OR_RETURN(Tensor place, r_.s_.lane->Place(source.dtype(), source.dims(), &recording_.places));
     f_.Set(i.result, std::move(place), kContiguous | kForeign);
     Keep(i.result, &i);
     return absl::OkStatus();
@@ -259,7 +269,7 @@ absl::Status ExecutionContext::Runner::Replay(const Program& program) {
   for (size_t index = 0; index < block.actions.size(); ++index) {
     const RecordedBlock::Action& action = block.actions[index];
     if (graph != block.graphs.end() && graph->begin == index) {
-      TCC_RETURN_IF_ERROR(Start(*graph));
+      TCC_RETURN_IF_ERROR(Start(block, *graph));
       index = graph++->end - 1;
       continue;
     }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -77,6 +78,8 @@ struct Recording {
   // Inputs a recording can be made for: all row-major, where kernels can read them. On the plan's device they are
   // copied to memory of the recording.
   static bool CanRecord(const PreparedPlan& plan, absl::Span<const Tensor> inputs);
+  // "f32[1,3,224,224], i64[1]", for people.
+  static std::string ExtentsText(absl::Span<const Tensor> inputs);
 
   std::shared_ptr<devices::ComputeDevice> device;  // of the graphs; null for a plan on the host
   std::vector<TensorType> input_types;
@@ -86,6 +89,8 @@ struct Recording {
   // Values and registers that are the same in each call.
   std::vector<bool> known_values, known_registers;
   std::vector<RecordedBlock> blocks;  // by program
+  std::vector<const void*> places;    // on the device, of its values (DeviceLane::Place)
+  bool incomplete = false;            // an error came while a block was being recorded
 };
 
 }  // namespace tcc

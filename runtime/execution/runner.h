@@ -20,13 +20,15 @@ class ExecutionContext::Runner {
   using Kind = PreparedPlan::Kind;
   using Program = PreparedPlan::Program;
 
-  // `recording`: what to replay, or to record where it is not ready; null: everything is interpreted.
-  Runner(State& state, Recording* recording, const RunOptions& options)
+  // `recording`: what to replay, or to record where it is not ready; null: everything is interpreted. `checked`: as
+  // ExecutionContext::Run has it.
+  Runner(State& state, Recording* recording, const RunOptions& options, bool checked)
       : s_(state),
         f_(recording != nullptr ? recording->frame : state.frame),
         recording_(recording),
         prepared_(*state.plan),
-        options_(options) {}
+        options_(options),
+        checked_(checked) {}
 
   absl::Status Run(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols, std::vector<Tensor>* outputs);
   // After the call, successful or not: lets go of what does not live on.
@@ -36,9 +38,12 @@ class ExecutionContext::Runner {
 
  private:
   absl::Status NotSet(ValueId value) const;
+  // Static values of calls that are not recorded, where a plan that shares the memory has moved it.
+  void RefreshFrame();
 
   // Inputs and outputs: inputs_outputs.cpp.
   absl::Status SetInputs(absl::Span<const Tensor> inputs, absl::Span<const int64_t> symbols);
+  absl::Status CheckTensor(const Tensor& tensor) const { return checked_ ? absl::OkStatus() : tensor.Check(); }
   absl::Status CheckDonated(absl::Span<const Tensor> inputs);
   absl::Status CheckCallerOutputs(absl::Span<const Tensor> inputs);
   const Tensor* CallerMemory(size_t output, const TensorType& type, Space space) const;
@@ -107,6 +112,7 @@ class ExecutionContext::Runner {
   absl::Status FetchOutputs();
   // device_memory.cpp
   absl::StatusOr<Tensor> AllocateOnDevice(DType dtype, const Dims& dims);
+  absl::StatusOr<Tensor> StaysOnDevice(size_t output);
   absl::StatusOr<char*> SlotMemory(const plan::Allocate& i, int64_t bytes);
   absl::Status ProfiledOnDevice(const Step& step, const std::function<absl::Status()>& run);
 
@@ -121,7 +127,7 @@ class ExecutionContext::Runner {
   // On a device: device_recording.cpp.
   absl::Status Replay(RecordedBlock& block, const RecordedBlock::DeviceLaunch& launch, const plan::DeviceLaunch& i);
   void MakeGraphs(RecordedBlock& block);
-  absl::Status Start(const RecordedBlock::Graph& graph);
+  absl::Status Start(const RecordedBlock& block, const RecordedBlock::Graph& graph);
   class Recorder;
 
   State& s_;
@@ -129,6 +135,7 @@ class ExecutionContext::Runner {
   Recording* recording_;
   const PreparedPlan& prepared_;
   const RunOptions& options_;
+  const bool checked_;
   std::vector<bool> direct_;  // by output: kernels may write to the caller's memory
   bool overlapping_ = false;
   std::vector<std::pair<int, Tensor>> donated_;  // inputs whose memory is there to be taken

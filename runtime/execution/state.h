@@ -4,18 +4,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/execution/arena.h"
 #include "runtime/execution/device_state.h"
 #include "runtime/executor.h"
 #include "runtime/plan_program.h"
 #include "runtime/tensor.h"
 
 namespace tcc {
-
-// More than any machine has, and far from where sums of sizes overflow.
-inline constexpr int64_t kMaxBytes = int64_t{1} << 56;
 
 enum ValueFlags : uint8_t {
   kSet = 1,
@@ -70,76 +69,30 @@ struct Frame {
   }
 };
 
-// The memory slots of a plan: kept between calls, grown when a call needs more. On the host, or on a device.
-class Arena {
- public:
-  explicit Arena(size_t slots, std::shared_ptr<devices::ComputeDevice> device = nullptr)
-      : slots_(slots), device_(std::move(device)) {}
-  ~Arena();
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-
-  // Memory for `bytes` at `offset` in a slot whose size in this call is `size()`. `may_change`: it may be another one
-  // later in the same call.
-  template <typename Size>
-  absl::StatusOr<char*> Get(int32_t slot, int64_t offset, int64_t bytes, bool may_change, Size size) {
-    Slot& s = slots_[static_cast<size_t>(slot)];
-    if (!s.ready || may_change) {
-      if (absl::Status status = Resize(slot, size()); !status.ok()) return status;
-    }
-    if (offset > s.size || bytes > s.size - offset) return DoesNotFit(slot, offset, bytes);
-    return static_cast<char*>(s.memory) + offset;
-  }
-  // From now on the slot's address is written down somewhere.
-  void Pin(int32_t slot) { slots_[static_cast<size_t>(slot)].pinned = true; }
-  // Differs from what it was if the address of a pinned slot changed.
-  uint64_t generation() const { return generation_; }
-
-  // After a call: memory that was replaced goes.
-  void EndCall();
-
-  // Of all slots. May be asked from another thread than the call's.
-  int64_t bytes() const { return bytes_; }
-  // Of one slot, as it is.
-  int64_t capacity(int32_t slot) const { return slots_[static_cast<size_t>(slot)].capacity; }
-
- private:
-  struct Slot {
-    void* memory = nullptr;
-    int64_t capacity = 0;
-    int64_t size = 0;    // in this call
-    bool ready = false;  // `size` is known in this call
-    bool pinned = false;
-  };
-  absl::Status Resize(int32_t slot, int64_t size);
-  absl::StatusOr<void*> Allocate(int64_t bytes);
-  void Free(void* memory, int64_t bytes);
-  absl::Status DoesNotFit(int32_t slot, int64_t offset, int64_t bytes) const;
-
-  std::vector<Slot> slots_;
-  std::vector<std::pair<void*, int64_t>> retired_;  // memory that this call may still refer to, and its size
-  std::shared_ptr<devices::ComputeDevice> device_;
-  uint64_t generation_ = 0;
-  std::atomic<int64_t> bytes_{0};
-};
-
 struct Recording;
 
 struct ExecutionContext::State {
-  State(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool, int max_recordings);
+  // `shared`: null where a plan for a device shares its memory there with no other.
+  State(std::shared_ptr<const PreparedPlan> plan, ThreadPool* pool, int max_recordings,
+        std::shared_ptr<DeviceLane> shared);
   ~State();
 
-  uint64_t generation() const { return arena.generation() + device_arena.generation(); }
+  uint64_t generation() const { return arena.generation() + (lane == nullptr ? 0 : lane->arena.generation()); }
+  Arena& ArenaOf(Space space) { return space == Space::kHost ? arena : lane->arena; }
 
   std::shared_ptr<const PreparedPlan> plan;
   ThreadPool* pool;
-  Arena arena, device_arena;
+  Arena arena;
+  const bool owns_lane;
+  std::shared_ptr<DeviceLane> lane;     // null for a plan on the host alone
   std::unique_ptr<DeviceState> device;  // null until a call has been made
   Frame frame;                          // of calls that are not recorded
+  uint64_t frame_generation = 0;        // of the slots that its static values lie in
   int max_recordings;
   std::vector<std::unique_ptr<Recording>> recordings;  // the last used one first
   Statistics statistics;
   int64_t recording_debt = 0;  // see FindRecording
+  std::string not_recorded;    // why the last call was not, as it was logged
   // Of the launch or library call being run.
   std::vector<void*> buffers;
   std::vector<int64_t> scalars;

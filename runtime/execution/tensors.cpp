@@ -25,7 +25,11 @@ absl::Status ExecutionContext::Runner::Do(const plan::Allocate& i, const Step& s
   if (i.slot == plan::kFreshSlot) return AllocateFresh(i);
   if (step.is_static && IsCurrent(i.result, &i)) return absl::OkStatus();
   TCC_RETURN_IF_ERROR(AllocateInSlot(i));
-  if (step.is_static) MarkStatic(i.result, &i);
+  if (step.is_static) {
+    MarkStatic(i.result, &i);
+    // (Plans that share it may let it grow.)
+    if (i.space == Space::kDevice) s_.lane->arena.Pin(i.slot);
+  }
   return absl::OkStatus();
 }
 
@@ -63,13 +67,7 @@ absl::Status ExecutionContext::Runner::AllocateInSlot(const plan::Allocate& i) {
 absl::StatusOr<char*> ExecutionContext::Runner::SlotMemory(const plan::Allocate& i, int64_t bytes) {
   // A size in a register may differ in each iteration of a loop.
   const Operand& size = prepared_.plan_.slot_bytes[static_cast<size_t>(i.slot)];
-  const auto get = [&](Arena& arena) {
-    return arena.Get(i.slot, i.offset, bytes, size.is_register, [&] { return f_.Eval(size); });
-  };
-  if (i.space == Space::kHost) return get(s_.arena);
-  absl::StatusOr<char*> memory = get(s_.device_arena);
-  if (absl::IsResourceExhausted(memory.status()) && s_.device->pool->Trim()) memory = get(s_.device_arena);
-  return memory;
+  return s_.ArenaOf(i.space).Get(i.slot, i.offset, bytes, size.is_register, [&] { return f_.Eval(size); });
 }
 
 absl::Status ExecutionContext::Runner::Do(const plan::View& i, const Step& step) {

@@ -31,6 +31,8 @@ expect 2 "'cuda:sm_90a' cannot be run here" "$tcc" bench "$model" --input "$data
 expect 2 "'cuda:sm_90a' cannot be run here" "$tcc" verify "$model" --input "$data" --target=cuda:sm_90a
 expect 0 '^cuda: none: no CUDA driver' "$tcc" devices
 expect 0 '^cuda-sim: ' "$tcc" devices
+expect 2 "device 'cuda:0' was chosen, but target 'cpu' is for the CPU" "$tcc" run "$model" --input "$data" --device=cuda:0
+expect 2 "'cuda:sm_90a' cannot be run here: no device 'gpu'" "$tcc" run "$model" --input "$data" --target=cuda:sm_90a --device=gpu
 expect 0 '"device":"cuda-sim"' "$tcc" devices --json
 # No compiler. (That there is one elsewhere does not matter where one is named.)
 TCC_NVRTC=$scratch expect 2 'NVRTC' "$tcc" compile "$model" --input "$data" --target=cuda:sm_90a
@@ -39,6 +41,8 @@ TCC_SIM_CXX=$scratch/none expect 2 'simulated device.*TCC_SIM_CXX' "$tcc" run "$
 # The simulated device: the package, sources in it, and the second process.
 expect 0 'kernels: [0-9]+ generated, 0 library' "$tcc" compile "$model" --input "$data" --target=cuda-sim -o "$scratch/sim.tcc" --no-fallback
 expect 0 'as expected' "$tcc" run "$scratch/sim.tcc" --input "$data" --expect "$data" --max-error 2e-5
+expect 0 'f32\[' "$tcc" run "$scratch/sim.tcc" --input "$data" --device=null
+expect 2 'no CUDA driver' "$tcc" run "$scratch/sim.tcc" --input "$data" --device=cuda:0
 expect 0 'extern "C" __global__' "$tcc" compile "$model" --input "$data" --target=cuda-sim --emit cuda
 expect 0 'grid [0-9]+, block [0-9]+' "$tcc" explain "$model" --input "$data" --target=cuda-sim
 expect 0 '"device_launches":' "$tcc" explain "$model" --input "$data" --target=cuda-sim --json

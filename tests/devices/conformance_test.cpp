@@ -1,5 +1,8 @@
 // What every device promises (runtime/devices/device.h).
+#include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "tests/devices/device_test.h"
 
@@ -188,6 +191,80 @@ TEST_P(DeviceTest, Graphs) {
   UnloadAll();
 }
 
+// What no such device can run is refused before it gets there, and all of them say the same.
+TEST_P(DeviceTest, ShapesThatAreNone) {
+  FunctionHandle* const add = Kernel("add");
+  if (add == nullptr) GTEST_SKIP() << "no code for this device";
+  void* memory = *device_->Allocate(4);
+  const auto error = [&](LaunchShape shape) {
+    int64_t n = 0;
+    void* params[] = {&memory, &memory, &memory, &n};
+    const absl::Status status = device_->Launch(add, shape, absl::MakeSpan(params), stream_);
+    EXPECT_FALSE(status.ok());
+    return std::string(status.message());
+  };
+  const int64_t huge = int64_t{1} << 40;
+  const std::array<int64_t, 3> grids[] = {{0, 1, 1},    {1, 0, 1},       {1, 1, 0},       {-1, 1, 1},
+                                          {huge, 1, 1}, {1, 0x10000, 1}, {1, 1, 0x10000}, {1, 1, huge}};
+  for (const auto& grid : grids) EXPECT_THAT(error({grid, {32, 1, 1}}), HasSubstr("a grid of "));
+  const std::array<int32_t, 3> blocks[] = {{0, 1, 1},    {1, -1, 1}, {1025, 1, 1},
+                                           {1, 1025, 1}, {1, 1, 65}, {0x7FFFFFFF, 0x7FFFFFFF, 2}};
+  for (const auto& block : blocks) EXPECT_THAT(error({{1, 1, 1}, block}), HasSubstr("a block of "));
+  EXPECT_THAT(error({{1, 1, 1}, {64, 32, 1}}), HasSubstr("a block of 64 x 32 x 1 threads"));
+  for (const int64_t bytes : {int64_t{-1}, int64_t{1} << 20, huge}) {
+    EXPECT_THAT(error({{1, 1, 1}, {32, 1, 1}, bytes}), HasSubstr("bytes of shared memory"));
+  }
+  EXPECT_EQ(device_->counters().launches, 0);
+  EXPECT_TRUE(Add(add, memory, memory, memory, 1).ok());
+  device_->Free(memory, 4);
+  UnloadAll();
+}
+
+// Any number of threads, each with a stream.
+TEST_P(DeviceTest, Threads) {
+  FunctionHandle* const scale = Kernel("scale");
+  if (scale == nullptr) GTEST_SKIP() << "no code for this device";
+  constexpr int kThreads = 4, kRounds = 25;
+  std::atomic<int> good = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      StreamHandle* const stream = *device_->CreateStream();
+      for (int round = 0; round < kRounds; ++round) {
+        float value = static_cast<float>(t), result = 0;
+        void* memory = *device_->Allocate(4);
+        int64_t n = 1, factor = round;
+        void* params[] = {&memory, &memory, &n, &factor};
+        bool ok = device_->CopyToDevice(memory, &value, 4, stream).ok();
+        ok &= device_->Launch(scale, {{1, 1, 1}, {32, 1, 1}, 0}, absl::MakeSpan(params), stream).ok();
+        ok &= device_->CopyToHost(&result, memory, 4, stream).ok() && device_->Synchronize(stream).ok();
+        good += ok && (!Computes(*device_) || result == value * static_cast<float>(round));
+        device_->Free(memory, 4);
+      }
+      device_->DestroyStream(stream);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, kThreads * kRounds);
+  EXPECT_EQ(device_->counters().launches, kThreads * kRounds);
+  UnloadAll();
+}
+
+// Of two events there is a time only once both have been put on a stream.
+TEST_P(DeviceTest, EventsThatWereNotRecorded) {
+  EventHandle* const first = *device_->CreateEvent();
+  EventHandle* const second = *device_->CreateEvent();
+  EXPECT_FALSE(device_->Milliseconds(first, second).ok());
+  ASSERT_TRUE(device_->Record(first, stream_).ok());
+  EXPECT_FALSE(device_->Milliseconds(first, second).ok());
+  device_->DestroyEvent(first);
+  device_->DestroyEvent(second);
+  device_->DestroyEvent(nullptr);
+  device_->DestroyStream(nullptr);
+  device_->UnloadModule(nullptr);
+  device_->DestroyGraph(nullptr);
+}
+
 TEST_P(DeviceTest, InjectedFaults) {
   const auto expect = [](const absl::Status& status, const char* what) {
     EXPECT_FALSE(status.ok());
@@ -205,6 +282,8 @@ TEST_P(DeviceTest, InjectedFaults) {
   expect(device_->Synchronize(stream_), "synchronisation");
   device_->Inject(Fault::kStream);
   expect(device_->CreateStream().status(), "stream");
+  device_->Inject(Fault::kEvent);
+  expect(device_->CreateEvent().status(), "creation of an event on ");
   device_->Inject(Fault::kLoadModule);
   expect(device_->LoadModule("", "kernel 'add'").status(), "kernel 'add': injected fault: loading of a module");
   if (FunctionHandle* const add = Kernel("add")) {

@@ -1,6 +1,8 @@
 // The CUDA device on a driver that is none: what it says when something is wrong.
+#include <elf.h>
 #include <stdlib.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "runtime/devices/cuda_driver.h"
@@ -80,6 +82,43 @@ TEST(CudaDevice, CodeThatDoesNotLoad) {
   device->UnloadModule(module);
 }
 
+// The driver would read behind its end.
+TEST(CudaDevice, DamagedCubins) {
+  const auto device = Make("fake-cuda");
+  std::string cubin(sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Shdr) + 100, '\0');
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = 190;
+  header.e_shoff = sizeof(header);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  std::memcpy(cubin.data(), &header, sizeof(header));
+  Elf64_Shdr section = {};
+  section.sh_type = SHT_PROGBITS;
+  section.sh_offset = sizeof(header) + 2 * sizeof(section);
+  section.sh_size = 100;
+  std::memcpy(cubin.data() + sizeof(header) + sizeof(section), &section, sizeof(section));
+  const auto whole = device->LoadModule(cubin, "kernel 'k'");
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  device->UnloadModule(*whole);
+  for (size_t size = 0; size < cubin.size(); size += 7) {
+    const absl::Status status = device->LoadModule(std::string_view(cubin).substr(0, size), "kernel 'k'").status();
+    EXPECT_FALSE(status.ok()) << size;
+    if (size >= SELFMAG || size == 0) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr("kernel 'k': the binary is damaged")) << size;
+    }
+  }
+  // Sizes that wrap around.
+  for (const uint64_t size : {~uint64_t{0}, ~uint64_t{0} - 64}) {
+    section.sh_size = size;
+    std::memcpy(cubin.data() + sizeof(header) + sizeof(section), &section, sizeof(section));
+    EXPECT_FALSE(device->LoadModule(cubin, "kernel 'k'").ok());
+  }
+  EXPECT_FALSE(device->LoadModule(std::string("fa\0ke", 5), "kernel 'k'").ok());
+  EXPECT_EQ(device->counters().modules, 0);
+}
+
 TEST(CudaDevice, SharedMemoryIsAskedFor) {
   const auto device = Make("fake-cuda");
   ModuleHandle* const module = *device->LoadModule("fake", "kernel");
@@ -94,8 +133,7 @@ TEST(CudaDevice, SharedMemoryIsAskedFor) {
   EXPECT_TRUE(launch(100000).ok());
   EXPECT_TRUE(launch(50000).ok());
   EXPECT_THAT(std::string(launch(200000).message()),
-              HasSubstr("kernel 'kernel' takes 200000 bytes of shared memory, this device has 101376"));
-  EXPECT_THAT(std::string(launch(0, int64_t{1} << 40).message()), HasSubstr("is too large"));
+              HasSubstr("takes 200000 bytes of shared memory, this device has 101376 for a block: compile for"));
   device->DestroyStream(stream);
   device->UnloadModule(module);
 }
@@ -131,17 +169,25 @@ TEST(CudaDevice, NoCodeForIt) {
             "kernel 'gemm': no code for cuda:0 (Fake GPU, sm_86), there is some for compute_90, sm_90a: compile for "
             "--target=cuda:sm_86");
   // Whoever can compile it may do so.
-  const auto load = [&](const CompileImage& compile) {
+  image.source = "// ...";
+  using Images = absl::Span<const KernelImageView* const>;
+  using Compiled = absl::StatusOr<std::vector<std::string>>;
+  const auto load = [&](const CompileImages& compile) {
     return LoadedImages::Load(device, {image}, {"gemm"}, compile).status();
   };
-  EXPECT_TRUE(load([](const KernelImageView&, const std::string& arch) -> absl::StatusOr<std::string> {
+  EXPECT_TRUE(load([](Images images, const std::string& arch) -> Compiled {
                 EXPECT_EQ(arch, "sm_86");
-                return "fake";
+                return std::vector<std::string>(images.size(), "fake");
               }).ok());
-  EXPECT_THAT(std::string(load([](const KernelImageView&, const std::string&) -> absl::StatusOr<std::string> {
+  EXPECT_THAT(std::string(load([](Images, const std::string&) -> Compiled {
                             return absl::NotFoundError("no NVRTC");
                           }).message()),
               HasSubstr("compile for --target=cuda:sm_86; compiling its source failed: no NVRTC"));
+  EXPECT_EQ(load([](Images, const std::string&) -> Compiled { return std::vector<std::string>(); }).code(),
+            absl::StatusCode::kFailedPrecondition);
+  // PTX for what is older than the device is for its driver to compile: nobody else is asked.
+  image.binaries["compute_80"] = "fake";
+  EXPECT_TRUE(load([](Images, const std::string&) -> Compiled { return absl::InternalError("asked"); }).ok());
   EXPECT_THAT(std::string(LoadedImages::Load(device, {image}, {"conv"}, nullptr).status().message()),
               HasSubstr("kernel 'conv': the package has no image of it"));
   EXPECT_EQ(device->counters().modules, 0);

@@ -15,6 +15,7 @@
 #include "runtime/devices/registry.h"
 #include "runtime/devices/sim_device.h"
 #include "runtime/executor.h"
+#include "runtime/package.h"
 #include "tests/runtime/temp_folder.h"
 
 namespace tcc::devices {
@@ -94,6 +95,21 @@ inline Plan AddScale() {
                             LaunchOf(1, {5, 4}, {n, Operand::Imm(3)}, "node 'm' (Mul)"),
                             plan::Transfer{6, 5, Space::kHost}};
   return plan;
+}
+
+// A specialisation of a package that runs a plan with two inputs a, b and an output y, all f32[n], n up to 128.
+inline Specialisation ExampleOf(const std::string& kind, const std::string& arch, const Plan& plan) {
+  Specialisation one;
+  one.target = {kind, arch, "", {}};
+  one.signature.symbols = {{"n", 1, 128, 1}};
+  one.signature.inputs = {{"a", DType::kF32, {Extent::Of(0)}}, {"b", DType::kF32, {Extent::Of(0)}}};
+  one.signature.outputs = {{"y", DType::kF32, {Extent::Of(0)}}};
+  one.plan = plan;
+  for (const KernelImageView& image : Images()) {
+    one.images.push_back({image.symbol, std::string(image.source), {}});
+    for (const auto& [name, bytes] : image.binaries) one.images.back().binaries[name] = bytes;
+  }
+  return one;
 }
 
 }  // namespace tcc::devices

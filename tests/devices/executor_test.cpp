@@ -103,10 +103,24 @@ TEST_P(DeviceExecutorTest, TensorsOnTheDevice) {
     if (Computes(*device_)) EXPECT_THAT(after, ElementsAre(21, 42, 63, 84));
     device_->Free(state, 16);
     options.outputs = {&output, 1};
-    // Through the host.
+    // Also where the plan brings it to the host at its end.
+    const int64_t before = device_->counters().copies;
     ASSERT_TRUE(context.Run({input, input}, {4}, options, &outputs).ok());
     EXPECT_EQ(outputs[0].data(), out);
-    // Without memory for it, it comes to the host.
+    EXPECT_EQ(device_->counters().copies, before);
+    // Without memory for it, it comes to the host, or stays there if that is wanted.
+    options = RunOptions();
+    options.outputs_on_device = true;
+    for (ExecutionContext* one : {&direct, &context}) {
+      std::vector<Tensor> first, second;
+      ASSERT_TRUE(one->Run({input, input}, {4}, options, &first).ok());
+      ASSERT_TRUE(one->Run({input, input}, {4}, options, &second).ok());
+      EXPECT_EQ(first[0].device(), device_->id());
+      EXPECT_NE(first[0].data(), second[0].data());
+      const auto further = one->Run({first[0], second[0]}, {4});
+      ASSERT_TRUE(further.ok()) << further.status();
+      if (Computes(*device_)) EXPECT_THAT(Floats((*further)[0]), ElementsAre(36, 72, 108, 144));
+    }
     const auto on_host = direct.Run({input, input}, {4});
     ASSERT_TRUE(on_host.ok()) << on_host.status();
     if (Computes(*device_)) EXPECT_THAT(Floats((*on_host)[0]), ElementsAre(6, 12, 18, 24));
@@ -281,7 +295,8 @@ TEST_P(DeviceExecutorTest, Profiles) {
   options.profile = &hook;
   std::vector<Tensor> outputs;
   ASSERT_TRUE(context.Run({Vector({1}), Vector({2})}, {1}, options, &outputs).ok());
-  EXPECT_THAT(names, ElementsAre("transfer", "transfer", "node 'a' (Add)", "node 'm' (Mul)", "transfer"));
+  // (Outputs are taken at the end, not by an instruction.)
+  EXPECT_THAT(names, ElementsAre("transfer", "transfer", "node 'a' (Add)", "node 'm' (Mul)"));
 }
 
 // Nothing is started for an empty grid.

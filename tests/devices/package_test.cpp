@@ -1,6 +1,4 @@
 // Packages with kernels for a device, opened and run.
-#include "runtime/package.h"
-
 #include "tests/devices/device_test.h"
 
 namespace tcc::devices {
@@ -11,17 +9,7 @@ using testing::HasSubstr;
 
 PackageBuilder Example(const std::string& kind, const std::string& arch) {
   PackageBuilder builder;
-  Specialisation one;
-  one.target = {kind, arch, "", {}};
-  one.signature.symbols = {{"n", 1, 128, 1}};
-  one.signature.inputs = {{"a", DType::kF32, {Extent::Of(0)}}, {"b", DType::kF32, {Extent::Of(0)}}};
-  one.signature.outputs = {{"y", DType::kF32, {Extent::Of(0)}}};
-  one.plan = AddScale();
-  for (const KernelImageView& image : Images()) {
-    one.images.push_back({image.symbol, std::string(image.source), {}});
-    for (const auto& [name, bytes] : image.binaries) one.images.back().binaries[name] = bytes;
-  }
-  builder.specialisations = {one};
+  builder.specialisations = {ExampleOf(kind, arch, AddScale())};
   return builder;
 }
 
@@ -48,6 +36,56 @@ TEST(DevicePackage, RunsWhereItIsTold) {
   const auto plan = Package::Prepare(*Package::Open(folder / "m.tcc"), 0, options);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ((*plan)->device(), options.device);
+}
+
+// Opened for a device: all specialisations that are for one run there.
+TEST(DevicePackage, IsOpenedForADevice) {
+  const TempFolder folder;
+  ASSERT_TRUE(Example("cuda", "sm_90a").Write(folder / "m.tcc").ok());
+  const auto package = Package::Open(folder / "m.tcc", {.device = "null"});
+  ASSERT_TRUE(package.ok()) << package.status();
+  std::vector<int64_t> symbols;
+  const auto selected = (*package)->Select({Vector({1, 2}), Vector({3, 4})}, &symbols);
+  ASSERT_TRUE(selected.ok()) << selected.status();
+  EXPECT_EQ((*Package::Prepare(*package, *selected))->device(), *DeviceFor("null"));
+  const auto error_of = [&](const char* device, const CodeTarget& target) {
+    return std::string(CheckTarget(target, device).message());
+  };
+  EXPECT_THAT(error_of("cuda-simulator", {"cuda", "sm_90a", "", {}}),
+              HasSubstr("no device 'cuda-simulator': there are cuda:N (a GPU), cuda-sim and null"));
+  EXPECT_THAT(error_of("cuda:0", {}), HasSubstr("made for the CPU, and 'cuda:0' was asked for"));
+}
+
+// What has no code for the device at hand is compiled from its source, all of it at once.
+TEST(DevicePackage, CompilesWhatIsMissing) {
+  const TempFolder folder;
+  PackageBuilder builder = Example("cuda-sim", "sim");
+  for (KernelImage& image : builder.specialisations[0].images) image.binaries = {{"sm_80", "fake"}};
+  ASSERT_TRUE(builder.Write(folder / "m.tcc").ok());
+  const auto package = *Package::Open(folder / "m.tcc");
+  const std::vector<Tensor> inputs = {Vector({1, 2}), Vector({3, 4})};
+  std::vector<int64_t> symbols;
+  EXPECT_THAT(std::string(package->Select(inputs, &symbols).status().message()), HasSubstr("no code for cuda-sim"));
+  int calls = 0;
+  RegisterImageCompiler([&](absl::Span<const KernelImageView* const> images,
+                            const std::string& arch) -> absl::StatusOr<std::vector<std::string>> {
+    if (++calls == 1) return absl::FailedPreconditionError("no compiler");
+    EXPECT_EQ(arch, "sim");
+    EXPECT_EQ(images.size(), 2u);
+    EXPECT_EQ(images[0]->symbol, "add");
+    EXPECT_THAT(images[0]->uses, ElementsAre("node 'a' (Add)"));
+    return std::vector<std::string>(images.size(), ReadFile(TCC_TEST_KERNELS));
+  });
+  // The same package, once there is a compiler.
+  ASSERT_EQ(*package->Select(inputs, &symbols), 0);
+  EXPECT_THAT(std::string(Package::Prepare(package, 0).status().message()),
+              HasSubstr("compile for --target=cuda-sim; compiling its source failed: no compiler"));
+  const auto plan = Package::Prepare(package, 0);
+  RegisterImageCompiler(nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(calls, 2);
+  ExecutionContext context(*plan);
+  EXPECT_THAT(Floats((*context.Run(inputs, symbols))[0]), ElementsAre(12, 18));
 }
 
 TEST(DevicePackage, SaysWhyItDoesNotRun) {

@@ -85,7 +85,12 @@ TEST(DLPack, WhatIsNotTaken) {
     EXPECT_EQ(foreign.deleted, 0);  // still the caller's
     return std::string(tensor.status().message());
   };
-  EXPECT_THAT(error([](DLTensor& t) { t.device.device_type = 2; }), HasSubstr("device of type 2"));
+  EXPECT_THAT(error([](DLTensor& t) { t.device.device_type = 4; }), HasSubstr("device of type 4"));
+  EXPECT_THAT(error([](DLTensor& t) {
+                t.device.device_type = 2;
+                t.device.device_id = -1;
+              }),
+              HasSubstr("device of type 2"));
   EXPECT_THAT(error([](DLTensor& t) { t.dtype.lanes = 4; }), HasSubstr("4 lanes"));
   EXPECT_THAT(error([](DLTensor& t) { t.dtype.code = 3; }), HasSubstr("code 3"));
   EXPECT_THAT(error([](DLTensor& t) { t.dtype.bits = 24; }), HasSubstr("24 bits"));
@@ -119,6 +124,22 @@ TEST(DLPack, OutKeepsTheMemory) {
   EXPECT_EQ(t.byte_offset, 0u);
   managed->deleter(managed);
   EXPECT_TRUE(memory.expired());
+}
+
+TEST(DLPack, OnDevices) {
+  int memory = 0;  // nobody looks at it
+  const Tensor tensor = Tensor::Wrap(&memory, DType::kF16, {3, 4}, {}, nullptr, {DeviceType::kCuda, 1});
+  DLManagedTensor* const managed = *ToDLPack(tensor);
+  EXPECT_EQ(managed->dl_tensor.device.device_type, 2);
+  EXPECT_EQ(managed->dl_tensor.device.device_id, 1);
+  const Tensor back = *FromDLPack(managed);
+  EXPECT_EQ(back.device(), tensor.device());
+  EXPECT_EQ(back.data(), tensor.data());
+  const Tensor simulated = Tensor::Wrap(&memory, DType::kF16, {3}, {}, nullptr, {DeviceType::kCudaSim, 0});
+  EXPECT_EQ(ToDLPack(simulated).status().code(), absl::StatusCode::kInvalidArgument);
+  // Nor are its values for the host.
+  const Tensor values = Tensor::Wrap(&memory, DType::kI64, {3}, {}, nullptr, {DeviceType::kCuda, 1});
+  EXPECT_EQ(ToInt64s(values).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(DLPack, ThereAndBack) {

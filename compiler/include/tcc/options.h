@@ -43,7 +43,7 @@ struct DynamicSpec {
 };
 
 // (tcc::Compile of a package: InvalidArgument where mode, target, fullgraph, precision, numerics or dynamic are set,
-// which have no effect on what is compiled already; but kReduceOverhead applies.)
+// which have no effect on what is compiled already; but kReduceOverhead and device apply.)
 struct Options {
   Mode mode = Mode::kDefault;
   // "cpu", "cpu:NAME" (an LLVM CPU name), "cuda" (for the GPU there is), "cuda:sm_90a", "cuda:sm_80,sm_90a" (for those,
@@ -61,6 +61,9 @@ struct Options {
   double compile_timeout_seconds = 0;
   // Folders that external data may lie in, besides the model's own.
   std::vector<std::string> external_data_roots = {};
+  // Where kernels for a device run: "cuda:1", "cuda-sim", "null" (which runs nothing: for what the host side costs);
+  // empty: $TCC_DEVICE, else what the target says ("cuda:0").
+  std::string device = {};
 };
 
 }  // namespace tcc

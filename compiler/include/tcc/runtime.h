@@ -20,6 +20,7 @@
 namespace tcc {
 
 class PackageRunner;
+struct PackageOptions;
 
 // Copies share the package. Safe to call from many threads.
 class TCC_API LoadedPackage {
@@ -29,8 +30,9 @@ class TCC_API LoadedPackage {
   //   InvalidArgument     no specialisation in the package takes the inputs, `options` do not fit the call, a tensor
   //                       without memory or that Wrap refused, or values for which a check of the model fails
   //   OutOfRange          values that are indices beyond an axis, and the like
-  //   FailedPrecondition  `options.context` is in use by another call
-  //   ResourceExhausted   no memory
+  //   FailedPrecondition  `options.context` is in use by another call, there is no device for the package, or no code
+  //                       in it for the one there is
+  //   ResourceExhausted   no memory; of a device with what the package takes of it
   //   Internal            a fault of tcc or of the package
   // After any error the package can be used as before.
   absl::StatusOr<std::vector<Tensor>> operator()(absl::Span<const Tensor> inputs, const RunOptions& options = {}) const;
@@ -50,14 +52,21 @@ class TCC_API LoadedPackage {
   const std::vector<std::string>& output_names() const;
 
  private:
-  friend absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path);
+  friend absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path, const PackageOptions& options);
   struct State;
   explicit LoadedPackage(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
 
+struct PackageOptions {
+  // Where kernels for a device run: "cuda:1", "cuda-sim", "null" (which runs nothing: for what the host side costs);
+  // empty: $TCC_DEVICE, else what the package was made for ("cuda:0").
+  std::string device;
+};
+
 // A package is executable code: load only those you trust. Errors: not a package, damaged, of another format version,
-// or for another machine.
+// or for another machine. (Whether there is the device, and code for it, is asked by the first call.)
+TCC_API absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path, const PackageOptions& options);
 TCC_API absl::StatusOr<LoadedPackage> LoadPackage(const std::string& path);
 
 }  // namespace tcc

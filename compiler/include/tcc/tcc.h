@@ -84,11 +84,11 @@ class TCC_API Callable {
   //                       memory or that Wrap refused, a faulty model, values for which a check of the model fails
   //   OutOfRange          values that are indices beyond an axis, and the like
   //   Unimplemented       ops that are not supported, by the names of their nodes
-  //   FailedPrecondition  the callable has no model, `options.context` is in use, or the model's file has changed since
-  //                       it was opened and a compile is needed
+  //   FailedPrecondition  the callable has no model, `options.context` is in use, the model's file has changed since
+  //                       it was opened and a compile is needed, there is no device for the target, or no code for it
   //   NotFound            a file that is not there any more
   //   DeadlineExceeded    compile_timeout_seconds ran out
-  //   ResourceExhausted   no memory
+  //   ResourceExhausted   no memory; of a device with what the model takes of it
   //   Unavailable         no compile worker could be started
   //   Internal            a fault of tcc, or a compile that was killed; names a file to reproduce it
   // After any error the callable can be used as before.
