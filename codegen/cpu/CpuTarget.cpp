@@ -7,39 +7,16 @@ using namespace mlir;
 
 namespace tcc::codegen {
 
-CpuTarget::CpuTarget(MLIRContext *context, CpuTargetOptions given)
-    : options(std::move(given)), codeBackend(context, options.cpu, options.backend) {}
+CpuTarget::CpuTarget(MLIRContext *context, CpuTargetOptions options)
+    : KernelTarget(context, std::move(options.cpu), std::move(options.backend), std::move(options.templates)),
+      strict(options.strict) {}
 
-bool CpuTarget::canCompile(Operation *op) {
-  auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
-  if (!kernel)
-    return false;
-  for (const TemplateSchedule &schedule : options.templates)
-    if (schedule.accepts(kernel, options.cpu))
-      return true;
-  return isLoopKernel(kernel);
-}
-
-FailureOr<KernelCode> CpuTarget::addKernel(Operation *op, ConstantInputs constants) {
-  auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
-  if (!kernel)
-    return op->emitError("is not a kernel");
-  for (const TemplateSchedule &schedule : options.templates) {
-    if (!schedule.accepts(kernel, options.cpu))
-      continue;
-    FailureOr<KernelCode> code = schedule.apply(kernel, constants, codeBackend);
-    if (succeeded(code) && code->schedule.empty())
-      code->schedule = schedule.name;
-    return code;
-  }
-  std::string why;
-  if (!isLoopKernel(kernel, &why))
-    return kernel.emitError("no CPU schedule takes this kernel: ") << why;
-  return scheduleLoopKernel(kernel, codeBackend, options.strict);
+FailureOr<KernelCode> CpuTarget::scheduleLoops(ir::KernelOp kernel) {
+  return scheduleLoopKernel(kernel, backend(), strict);
 }
 
 llvm::Expected<CodeBundle> CpuTarget::finish() {
-  llvm::Expected<std::string> object = codeBackend.finish();
+  llvm::Expected<std::string> object = backend().finish();
   if (!object)
     return object.takeError();
   return CodeBundle{std::move(*object), {}};

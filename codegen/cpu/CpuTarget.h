@@ -1,18 +1,12 @@
 //===- CpuTarget.h - kernels for CPUs -----------------------------*- C++ -*-===//
 #pragma once
 
-#include "codegen/Target.h"
 #include "codegen/cpu/Backend.h"
-#include "ir/Dialect.h"
+#include "codegen/schedule/KernelTarget.h"
 
 namespace tcc::codegen {
 
-/// A schedule of kernels with a template op (matmul, conv, attention).
-struct TemplateSchedule {
-  std::string name;
-  std::function<bool(ir::KernelOp, const CpuDescription &)> accepts;
-  std::function<mlir::FailureOr<KernelCode>(ir::KernelOp, ConstantInputs, Backend &)> apply;
-};
+using CpuTemplate = TemplateSchedule<CpuDescription, Backend>;
 
 struct CpuTargetOptions {
   CpuDescription cpu;
@@ -20,24 +14,21 @@ struct CpuTargetOptions {
   /// No fused multiply-add where the model has a product and a sum.
   bool strict = false;
   /// Asked in order, before the loops.
-  std::vector<TemplateSchedule> templates;
+  std::vector<CpuTemplate> templates;
 };
 
-/// The target of kernels for CPUs: template schedules, and loops for everything else.
-class CpuTarget : public Target {
+/// The target of kernels for CPUs.
+class CpuTarget : public KernelTarget<CpuDescription, Backend> {
 public:
   /// Backend::loadDialects() must have been called for the context.
   CpuTarget(mlir::MLIRContext *context, CpuTargetOptions options);
 
-  bool canCompile(mlir::Operation *kernel) override;
-  mlir::FailureOr<KernelCode> addKernel(mlir::Operation *kernel, ConstantInputs constants) override;
   llvm::Expected<CodeBundle> finish() override;
 
-  Backend &backend() { return codeBackend; }
-
 private:
-  CpuTargetOptions options;
-  Backend codeBackend;
+  mlir::FailureOr<KernelCode> scheduleLoops(ir::KernelOp kernel) override;
+
+  bool strict;
 };
 
 } // namespace tcc::codegen

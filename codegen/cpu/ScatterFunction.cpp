@@ -26,20 +26,7 @@ Type elementOf(Value tensor) { return llvm::cast<RankedTensorType>(tensor.getTyp
 LoopFunction::ScatterItems LoopFunction::cutScatter(const LoopNest &nest) {
   ScatterItems items;
   ir::ScatterOp scatter = group.scatter;
-  AffineExpr target = nest.offset.lookup(scatter);
-  IndexSimplifier simplifier = nest.simplifier();
-  llvm::SmallVector<bool> separate = separateDims(nest, scatter);
-  llvm::SmallVector<unsigned> parallel;
-  int inner = -1;
-  for (unsigned dim = 0; dim < nest.numDims(); ++dim) {
-    if (!separate[dim])
-      continue;
-    AffineExpr stride = simplifier.stride(target, dim);
-    if (stride && ir::getConstant(stride) == 1 && nest.constantExtent(dim) != 1)
-      inner = dim;
-    else
-      parallel.push_back(dim);
-  }
+  auto [parallel, inner] = splitScatter(nest, scatter);
 
   // Lanes: the same positions for all, side by side in the result.
   if (inner >= 0) {

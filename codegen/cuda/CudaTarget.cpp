@@ -9,48 +9,24 @@ using namespace mlir;
 
 namespace tcc::codegen {
 
-CudaTarget::CudaTarget(MLIRContext *context, CudaTargetOptions given)
-    : options(std::move(given)), codeBackend(context, options.device, options.backend) {}
+CudaTarget::CudaTarget(MLIRContext *context, CudaTargetOptions options)
+    : KernelTarget(context, std::move(options.device), std::move(options.backend), std::move(options.templates)),
+      strict(options.strict) {}
 
-bool CudaTarget::canCompile(Operation *op) {
-  auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
-  if (!kernel)
-    return false;
-  for (const CudaTemplate &schedule : options.templates)
-    if (schedule.accepts(kernel, options.device))
-      return true;
-  return isLoopKernel(kernel);
-}
-
-FailureOr<KernelCode> CudaTarget::addKernel(Operation *op, ConstantInputs constants) {
-  auto kernel = llvm::dyn_cast<ir::KernelOp>(op);
-  if (!kernel)
-    return op->emitError("is not a kernel");
-  for (const CudaTemplate &schedule : options.templates) {
-    if (!schedule.accepts(kernel, options.device))
-      continue;
-    FailureOr<KernelCode> code = schedule.apply(kernel, constants, codeBackend);
-    if (succeeded(code) && code->schedule.empty())
-      code->schedule = schedule.name;
-    return code;
-  }
-  std::string why;
-  if (!isLoopKernel(kernel, &why))
-    return kernel.emitError("no CUDA schedule takes this kernel: ") << why;
-  return cuda::scheduleLoopKernel(kernel, codeBackend, options.strict);
+FailureOr<KernelCode> CudaTarget::scheduleLoops(ir::KernelOp kernel) {
+  return cuda::scheduleLoopKernel(kernel, backend(), strict);
 }
 
 bool CudaTarget::hasLibraryKernel(Operation *op) { return cuda::hasLibraryKernel(op); }
 
-FailureOr<KernelCode> CudaTarget::addLibraryKernel(Operation *op) { return cuda::scheduleLibrary(op, codeBackend); }
+FailureOr<KernelCode> CudaTarget::addLibraryKernel(Operation *op) { return cuda::scheduleLibrary(op, backend()); }
 
 ScheduleSpace CudaTarget::space(ir::KernelOp kernel, llvm::ArrayRef<int64_t> symbols) const {
-  for (const CudaTemplate &schedule : options.templates)
-    if (schedule.accepts(kernel, options.device))
-      return schedule.space ? schedule.space(kernel, options.device, symbols) : ScheduleSpace();
+  if (const CudaTemplate *schedule = templateFor(kernel))
+    return schedule->space ? schedule->space(kernel, device(), symbols) : ScheduleSpace();
   return isLoopKernel(kernel) ? cuda::loopSpace(kernel) : ScheduleSpace();
 }
 
-llvm::Expected<CodeBundle> CudaTarget::finish() { return codeBackend.finish(); }
+llvm::Expected<CodeBundle> CudaTarget::finish() { return backend().finish(); }
 
 } // namespace tcc::codegen

@@ -54,6 +54,23 @@ llvm::SmallVector<bool> separateDims(const LoopNest &nest, ir::ScatterOp scatter
   return separate;
 }
 
+ScatterSplit splitScatter(const LoopNest &nest, ir::ScatterOp scatter) {
+  AffineExpr target = nest.offset.lookup(scatter);
+  IndexSimplifier simplifier = nest.simplifier();
+  ScatterSplit split;
+  llvm::SmallVector<bool> separate = separateDims(nest, scatter);
+  for (unsigned dim = 0; dim < nest.numDims(); ++dim) {
+    if (!separate[dim])
+      continue;
+    AffineExpr stride = simplifier.stride(target, dim);
+    if (stride && ir::getConstant(stride) == 1 && nest.constantExtent(dim) != 1)
+      split.inner = dim;
+    else
+      split.outer.push_back(dim);
+  }
+  return split;
+}
+
 bool dependsOn(const LoopNest &nest, AffineExpr expr, unsigned dim) {
   if (expr.isFunctionOfDim(dim))
     return true;

@@ -16,6 +16,13 @@ void addScatterTarget(LoopNest &nest, ir::ScatterOp scatter);
 /// that is not).
 llvm::SmallVector<bool> separateDims(const LoopNest &nest, ir::ScatterOp scatter);
 
+/// Those dimensions, over which threads may work at once.
+struct ScatterSplit {
+  llvm::SmallVector<unsigned> outer;
+  int inner = -1; ///< along which neighbours are neighbours in the result; -1: none
+};
+ScatterSplit splitScatter(const LoopNest &nest, ir::ScatterOp scatter);
+
 /// Whether a value of the body, or an expression, may differ along a dimension.
 bool dependsOn(const LoopNest &nest, mlir::Value value, unsigned dim);
 bool dependsOn(const LoopNest &nest, mlir::AffineExpr expr, unsigned dim);

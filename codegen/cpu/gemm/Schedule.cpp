@@ -64,7 +64,7 @@ FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, co
   return scheduleConv(builder);
 }
 
-TemplateSchedule templateSchedule(ScheduleOptions options) {
+CpuTemplate templateSchedule(ScheduleOptions options) {
   return {"template", [](ir::KernelOp kernel, const CpuDescription &) { return canSchedule(kernel); },
           [options](ir::KernelOp kernel, ConstantInputs constants, Backend &backend) {
             return schedule(kernel, constants, options, backend);

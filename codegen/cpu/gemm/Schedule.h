@@ -31,7 +31,7 @@ mlir::FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constan
                                      Backend &backend);
 
 /// The schedules here, for CpuTargetOptions::templates.
-TemplateSchedule templateSchedule(ScheduleOptions options = {});
+CpuTemplate templateSchedule(ScheduleOptions options = {});
 
 /// Tiles worth measuring for a matmul or conv kernel, the heuristic choice first; empty for others.
 std::vector<GemmTiles> scheduleCandidates(ir::KernelOp kernel, const CpuDescription &cpu);

@@ -60,9 +60,9 @@ FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, Cu
 }
 
 CudaTemplate templateSchedule(ScheduleOptions options) {
-  return {"template", canSchedule, [options](ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
-            return schedule(kernel, constants, backend, options);
-          }};
+  return {{"template", canSchedule, [options](ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
+             return schedule(kernel, constants, backend, options);
+           }}};
 }
 
 } // namespace tcc::codegen::cuda

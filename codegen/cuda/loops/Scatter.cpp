@@ -108,20 +108,7 @@ void LoopFunction::forEachUpdate(llvm::StringRef name, llvm::ArrayRef<int32_t> e
 LogicalResult LoopFunction::emitScatterInOrder(KernelCode &code) {
   const LoopNest &nest = nests[0];
   ir::ScatterOp scatter = group.scatter;
-  IndexSimplifier simplifier = nest.simplifier();
-  AffineExpr target = nest.offset.lookup(scatter);
-  llvm::SmallVector<bool> separate = separateDims(nest, scatter);
-  llvm::SmallVector<unsigned> parallel;
-  int inner = -1;
-  for (unsigned dim = 0; dim < nest.numDims(); ++dim) {
-    if (!separate[dim])
-      continue;
-    AffineExpr stride = simplifier.stride(target, dim);
-    if (stride && ir::getConstant(stride) == 1 && nest.constantExtent(dim) != 1)
-      inner = dim;
-    else
-      parallel.push_back(dim);
-  }
+  auto [parallel, inner] = splitScatter(nest, scatter);
   if (inner >= 0)
     parallel.push_back(inner); // neighbouring threads
   Exprs extents;
