@@ -74,7 +74,9 @@ Value skipBroadcasts(Value value) {
   }
 }
 
-bool mapThroughUnitReshape(ReshapeOp reshape, llvm::SmallVectorImpl<int64_t> &outer) {
+/// `outer` maps the axes of the reshape's result somewhere; makes it map those of its operand. False unless the reshape
+/// only adds or drops unit axes; a unit axis of the operand maps to -1.
+static bool mapThroughUnitReshape(ReshapeOp reshape, llvm::SmallVectorImpl<int64_t> &outer) {
   if (nonUnitExtents(reshape.getX().getType()) != nonUnitExtents(reshape.getType()))
     return false;
   llvm::SmallVector<int64_t> positions, mapped(rankOf(reshape.getX()), -1);
@@ -87,6 +89,44 @@ bool mapThroughUnitReshape(ReshapeOp reshape, llvm::SmallVectorImpl<int64_t> &ou
       mapped[axis] = positions[next++];
   outer.assign(mapped.begin(), mapped.end());
   return true;
+}
+
+ReduceOp findReduction(Value statistic, bool throughElementwise) {
+  llvm::SmallVector<int64_t> outer; // axis of `value` -> axis of `statistic`
+  for (int64_t axis = 0; axis < rankOf(statistic); ++axis)
+    outer.push_back(axis);
+  Value value = statistic;
+  while (mlir::Operation *op = value.getDefiningOp()) {
+    if (auto broadcast = llvm::dyn_cast<BroadcastOp>(op)) {
+      outer.erase(outer.begin(), outer.begin() + (rankOf(value) - rankOf(broadcast.getX())));
+      value = broadcast.getX();
+    } else if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
+      if (!mapThroughUnitReshape(reshape, outer))
+        return nullptr;
+      value = reshape.getX();
+    } else if (auto reduce = llvm::dyn_cast<ReduceOp>(op)) {
+      int64_t result = 0;
+      for (int64_t axis = 0; axis < rankOf(reduce.getX()); ++axis) {
+        bool reduced = llvm::is_contained(reduce.getAxes(), axis);
+        if (!reduced && getConstant(getExtent(reduce.getX().getType(), axis)) != 1 && outer[result] != axis)
+          return nullptr;
+        result += reduced && !reduce.getKeepDims() ? 0 : 1;
+      }
+      return reduce;
+    } else if (throughElementwise && op->hasTrait<mlir::OpTrait::Elementwise>()) {
+      // The operand that is no splat: epsilon, exponent and count are.
+      Value next;
+      for (Value operand : op->getOperands())
+        if (!getSplat(operand))
+          next = operand;
+      if (!next)
+        return nullptr;
+      value = next;
+    } else {
+      return nullptr;
+    }
+  }
+  return nullptr;
 }
 
 /// The one axis along which a constant varies (-1: none). Small constants may be broadcasts that were folded, so their

@@ -16,9 +16,10 @@ std::optional<double> getSplat(mlir::Value value);
 /// The value below broadcasts and the reshapes that only add or drop unit axes.
 mlir::Value skipBroadcasts(mlir::Value value);
 
-/// `outer` maps the axes of the reshape's result somewhere; makes it map those of its operand. False unless the reshape
-/// only adds or drops unit axes; a unit axis of the operand maps to -1.
-bool mapThroughUnitReshape(ReshapeOp reshape, llvm::SmallVectorImpl<int64_t> &outer);
+/// The reduction whose result is broadcast to `statistic`, or with `throughElementwise` to what elementwise ops make of
+/// it and of splats. Null unless each axis that it keeps is the same axis of `statistic`: where extents are equal, they
+/// alone do not tell the mean of each row from that of each column.
+ReduceOp findReduction(mlir::Value statistic, bool throughElementwise);
 
 /// A constant that varies along at most one axis of `value`'s type: that axis (-1 for a splat) and the rank-1
 /// constant's elements as a tensor of `value`'s element type (one element for a splat).

@@ -107,45 +107,8 @@ std::optional<RootMeanSquare> matchInverseRoot(Value value) {
   return sqrt ? matchRoot(sqrt.getX()) : std::nullopt;
 }
 
-/// Whether each axis that the reduction below `statistic` keeps is the same axis of `statistic`, whose rank is x's. For
-/// a square x the extents alone do not tell the mean of each row from that of each column.
-bool isAligned(Value statistic) {
-  llvm::SmallVector<int64_t> outer; // axis of `value` -> axis of `statistic`
-  for (int64_t axis = 0; axis < rankOf(statistic); ++axis)
-    outer.push_back(axis);
-  Value value = statistic;
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto broadcast = llvm::dyn_cast<BroadcastOp>(op)) {
-      outer.erase(outer.begin(), outer.begin() + (rankOf(value) - rankOf(broadcast.getX())));
-      value = broadcast.getX();
-    } else if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
-      if (!mapThroughUnitReshape(reshape, outer))
-        return false;
-      value = reshape.getX();
-    } else if (auto reduce = llvm::dyn_cast<ReduceOp>(op)) {
-      int64_t result = 0;
-      for (int64_t axis = 0; axis < rankOf(reduce.getX()); ++axis) {
-        bool reduced = llvm::is_contained(reduce.getAxes(), axis);
-        if (!reduced && getConstant(getExtent(reduce.getX().getType(), axis)) != 1 && outer[result] != axis)
-          return false;
-        result += reduced && !reduce.getKeepDims() ? 0 : 1;
-      }
-      return true;
-    } else if (op->hasTrait<mlir::OpTrait::Elementwise>()) {
-      // The operand that is no splat: epsilon, exponent and count are.
-      Value next;
-      for (Value operand : op->getOperands())
-        if (!getSplat(operand))
-          next = operand;
-      if (!next)
-        return false;
-      value = next;
-    } else {
-      return false;
-    }
-  }
-  return false;
-}
+/// Whether `statistic`, made of a reduction of x and splats, has its axes where x has them.
+bool isAligned(Value statistic) { return findReduction(statistic, /*throughElementwise=*/true) != nullptr; }
 
 /// The normalised value of `op` (x times inverse root, or x divided by root): x and the statistics, where they agree on
 /// x.

@@ -16,34 +16,10 @@ using mlir::Operation;
 using mlir::PatternRewriter;
 using mlir::Value;
 
-/// A reduction over one axis whose result, broadcast, is `value`: each other axis back in its place.
+/// A reduction over one axis whose result, broadcast, is `value`.
 ReduceOp matchAxisStatistic(Value value, ReduceKind kind) {
-  llvm::SmallVector<int64_t> outer;
-  for (int64_t axis = 0; axis < rankOf(value); ++axis)
-    outer.push_back(axis);
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto broadcast = llvm::dyn_cast<BroadcastOp>(op)) {
-      outer.erase(outer.begin(), outer.begin() + (rankOf(value) - rankOf(broadcast.getX())));
-      value = broadcast.getX();
-    } else if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
-      if (!mapThroughUnitReshape(reshape, outer))
-        return nullptr;
-      value = reshape.getX();
-    } else {
-      auto reduce = llvm::dyn_cast<ReduceOp>(op);
-      if (!reduce || reduce.getKind() != kind || reduce.getAxes().size() != 1)
-        return nullptr;
-      int64_t result = 0;
-      for (int64_t axis = 0; axis < rankOf(reduce.getX()); ++axis) {
-        bool reduced = axis == reduce.getAxes().front();
-        if (!reduced && getConstant(getExtent(reduce.getX().getType(), axis)) != 1 && outer[result] != axis)
-          return nullptr;
-        result += reduced && !reduce.getKeepDims() ? 0 : 1;
-      }
-      return reduce;
-    }
-  }
-  return nullptr;
+  ReduceOp reduce = findReduction(value, /*throughElementwise=*/false);
+  return reduce && reduce.getKind() == kind && reduce.getAxes().size() == 1 ? reduce : nullptr;
 }
 
 /// The operand of a softmax whose numerator is `numerator`: exp(x - max(x)) over the axis. exp(x) alone is no match: it
