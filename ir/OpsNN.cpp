@@ -38,8 +38,6 @@ TCC_INFER(MatmulOp, {
   l.back() = r.back();
   return makeTensorType(l, tensorType(a.getA()).getElementType());
 })
-LogicalResult MatmulOp::verify() { return success(); }
-
 namespace {
 
 /// The attributes every op with a window has.
@@ -163,13 +161,10 @@ TCC_INFER(MaxPoolOp, {
   return pooledType(a.getX(), a.getKernel(), {a.getStrides(), a.getPaddingLow(), a.getPaddingHigh(), a.getDilations()},
                     a.getCeilMode(), a.getChannelsLast(), loc);
 })
-LogicalResult MaxPoolOp::verify() { return success(); }
 TCC_INFER(AvgPoolOp, {
   return pooledType(a.getX(), a.getKernel(), {a.getStrides(), a.getPaddingLow(), a.getPaddingHigh(), a.getDilations()},
                     a.getCeilMode(), a.getChannelsLast(), loc);
 })
-LogicalResult AvgPoolOp::verify() { return success(); }
-
 mlir::LogicalResult MaxPoolIndicesOp::inferReturnTypes(mlir::MLIRContext *context, std::optional<mlir::Location> loc,
                                                        mlir::ValueRange operands, mlir::DictionaryAttr attributes,
                                                        mlir::OpaqueProperties properties, mlir::RegionRange regions,
@@ -252,6 +247,4 @@ TCC_INFER(GridSampleOp, {
   y.append(grid.begin() + 1, grid.end() - 1);
   return makeTensorType(y, tensorType(a.getX()).getElementType());
 })
-LogicalResult GridSampleOp::verify() { return success(); }
-
 } // namespace tcc::ir

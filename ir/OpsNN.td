@@ -9,7 +9,6 @@ def TCC_MatmulOp : TCC_InferredOp<"matmul"> {
   let description = [{ f16, bf16 and f32 accumulate in float32 or wider; integers wrap. Transposed operands are a tcc.transpose before it: it is absorbed. }];
   let arguments = (ins TCC_Tensor:$a, TCC_Tensor:$b);
   let results = (outs TCC_Tensor:$y);
-  let hasVerifier = 1;
 }
 def TCC_ConvOp : TCC_InferredOp<"conv"> {
   let summary = "cross-correlation over 1 or more spatial axes";
@@ -40,7 +39,6 @@ class TCC_Pool<string mnemonic, string text, dag extra> : TCC_InferredOp<mnemoni
   let arguments = !con((ins TCC_Tensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding_low,
                         DenseI64ArrayAttr:$padding_high, DenseI64ArrayAttr:$dilations, BoolAttr:$ceil_mode), extra);
   let results = (outs TCC_Tensor:$y);
-  let hasVerifier = 1;
 }
 def TCC_MaxPoolOp : TCC_Pool<"max_pool", "largest element of each window", (ins DefaultValuedAttr<BoolAttr, "false">:$channels_last)>;
 def TCC_AvgPoolOp : TCC_Pool<"avg_pool", "mean of each window; count_include_pad divides by the window's size inside input and padding",
@@ -76,7 +74,6 @@ def TCC_GridSampleOp : TCC_InferredOp<"grid_sample"> {
   let summary = "samples x [N, C, spatial..] at grid [N, out.., rank - 2] of coordinates in [-1, 1], last axis x first";
   let arguments = (ins TCC_Tensor:$x, TCC_FloatTensor:$grid, TCC_GridMode:$mode, TCC_GridPadding:$padding, BoolAttr:$align_corners);
   let results = (outs TCC_Tensor:$y);
-  let hasVerifier = 1;
 }
 
 #endif

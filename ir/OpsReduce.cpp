@@ -56,14 +56,9 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 TCC_INFER(SoftmaxOp, { return sameWithAxis(a.getX(), a.getAxis(), loc); })
-LogicalResult SoftmaxOp::verify() { return success(); }
 TCC_INFER(LogSoftmaxOp, { return sameWithAxis(a.getX(), a.getAxis(), loc); })
-LogicalResult LogSoftmaxOp::verify() { return success(); }
 TCC_INFER(LayerNormOp, { return sameWithAxis(a.getX(), a.getAxis(), loc); })
-LogicalResult LayerNormOp::verify() { return success(); }
 TCC_INFER(RmsNormOp, { return sameWithAxis(a.getX(), a.getAxis(), loc); })
-LogicalResult RmsNormOp::verify() { return success(); }
-
 LogicalResult TopKOp::verify() {
   if (failed(checkAxes(getLoc(), getAxis(), rankOf(getX()))))
     return mlir::failure();

@@ -30,7 +30,6 @@ class TCC_AxisUnary<string mnemonic, string text> : TCC_InferredOp<mnemonic> {
   let summary = text;
   let arguments = (ins TCC_FloatTensor:$x, I64Attr:$axis);
   let results = (outs TCC_FloatTensor:$y);
-  let hasVerifier = 1;
 }
 def TCC_SoftmaxOp : TCC_AxisUnary<"softmax", "exp(x - max) / sum(exp(x - max)) along one axis, in float32 or wider">;
 def TCC_LogSoftmaxOp : TCC_AxisUnary<"log_softmax", "logarithm of softmax, computed without underflow">;
@@ -39,14 +38,12 @@ def TCC_LayerNormOp : TCC_InferredOp<"layer_norm"> {
   let description = [{ Statistics in float32 or wider; variance is the biased one. https://arxiv.org/abs/1607.06450 }];
   let arguments = (ins TCC_FloatTensor:$x, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs TCC_FloatTensor:$y);
-  let hasVerifier = 1;
 }
 def TCC_RmsNormOp : TCC_InferredOp<"rms_norm"> {
   let summary = "x / sqrt(mean(x * x) + epsilon) over the axes from `axis` to the last";
   let description = [{ https://arxiv.org/abs/1910.07467 }];
   let arguments = (ins TCC_FloatTensor:$x, I64Attr:$axis, F64Attr:$epsilon);
   let results = (outs TCC_FloatTensor:$y);
-  let hasVerifier = 1;
 }
 def TCC_TopKOp : TCC_TensorOp<"top_k"> {
   let summary = "the k (extent of the results) largest or smallest elements along `axis` and their i64 indices; ties by lower index, sorted by value";

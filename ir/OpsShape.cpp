@@ -82,8 +82,6 @@ TCC_INFER(TransposeOp, {
     to.push_back(from[axis]);
   return makeTensorType(to, tensorType(a.getX()).getElementType());
 })
-LogicalResult TransposeOp::verify() { return success(); }
-
 OpFoldResult TransposeOp::fold(FoldAdaptor) {
   llvm::ArrayRef<int64_t> permutation = getPermutation();
   if (llvm::all_of(llvm::enumerate(permutation),
@@ -211,7 +209,6 @@ TCC_INFER(ConcatOp, {
   }
   return makeTensorType(extents, first.getElementType());
 })
-LogicalResult ConcatOp::verify() { return success(); }
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getXs().size() == 1 ? OpFoldResult(getXs().front()) : OpFoldResult();
 }

@@ -40,7 +40,6 @@ def TCC_TransposeOp : TCC_InferredOp<"transpose"> {
   let summary = "result axis i is operand axis permutation[i]";
   let arguments = (ins TCC_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs TCC_Tensor:$y);
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 def TCC_BroadcastOp : TCC_TensorOp<"broadcast"> {
@@ -69,7 +68,6 @@ def TCC_ConcatOp : TCC_InferredOp<"concat"> {
   let summary = "operands one after another along an axis";
   let arguments = (ins Variadic<TCC_Tensor>:$xs, I64Attr:$axis);
   let results = (outs TCC_Tensor:$y);
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 def TCC_IotaOp : TCC_TensorOp<"iota"> {
