@@ -87,6 +87,15 @@ absl::StatusOr<void*> HostDevice::DoAllocate(int64_t bytes) {
   return memory;
 }
 
+bool HostDevice::IsAllocated(const void* memory, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto found = blocks_.upper_bound(const_cast<void*>(memory));
+  if (found == blocks_.begin()) return false;
+  --found;
+  const int64_t offset = static_cast<const char*>(memory) - static_cast<const char*>(found->first);
+  return bytes >= 0 && offset <= found->second.bytes && bytes <= found->second.bytes - offset;
+}
+
 absl::Status HostDevice::CheckGuards(const void* memory, const Block& block) {
   if (guard_ == 0) return absl::OkStatus();
   auto* const begin = static_cast<unsigned char*>(const_cast<void*>(memory));

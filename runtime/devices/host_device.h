@@ -42,6 +42,8 @@ class HostDevice : public ComputeDevice {
 
   // Runs a kernel to its end.
   virtual absl::Status Run(FunctionHandle* function, const LaunchShape& shape, void** params) = 0;
+  // Whether all of it lies in one allocation that has not been freed.
+  bool IsAllocated(const void* memory, int64_t bytes);
   // Memory came, or went.
   virtual void Allocated(void* memory, int64_t bytes) {}
   virtual void Freed(void* memory) {}

@@ -75,6 +75,11 @@ class SimDevice : public HostDevice {
     sim::LaunchOptions options = options_;
     options.buffers.reserve(shape.buffers.size());
     for (const MemoryRange& range : shape.buffers) {
+      // (Of a value without elements nothing is there.)
+      if (range.bytes > 0 && !IsAllocated(range.memory, range.bytes)) {
+        return absl::InternalError(
+            absl::StrCat(name(), ": a kernel is given ", range.bytes, " bytes that are not, or no longer, allocated"));
+      }
       const auto begin = reinterpret_cast<uintptr_t>(range.memory);
       options.buffers.push_back({begin, begin + static_cast<uintptr_t>(range.bytes)});
     }
