@@ -86,11 +86,12 @@ func::FuncOp CudaBackend::declareDevice(func::FuncOp function, llvm::StringRef d
     if (auto name = known->getAttrOfType<StringAttr>("tcc.device_name");
         name && name == deviceName && known.getFunctionType() == type)
       return known;
-  OpBuilder b(module.getBodyRegion());
-  auto result = b.create<func::FuncOp>(function.getLoc(), identifier(deviceName), type);
+  auto result = func::FuncOp::create(function.getLoc(), identifier(deviceName), type);
   result.setPrivate();
-  result->setAttr("tcc.device_name", b.getStringAttr(deviceName));
-  SymbolTable(module).insert(result);
+  result->setAttr("tcc.device_name", StringAttr::get(function.getContext(), deviceName));
+  // For other types it is there already, under this name: the table gives it another one, as long as it is in no
+  // module.
+  SymbolTable(module).insert(result, module.getBody()->begin());
   return result;
 }
 

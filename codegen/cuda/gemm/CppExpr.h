@@ -1,4 +1,4 @@
-//===- CppExpr.h - affine expressions as C++ text -----------------*- C++ -*-===//
+//===- CppExpr.h - affine expressions and types as C++ text -------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -16,5 +16,9 @@ std::string cppExpr(mlir::AffineExpr expr, Names dims, IndexSimplifier &ranges);
 
 /// Symbols that occur in the expressions, ascending.
 llvm::SmallVector<unsigned> symbolsIn(llvm::ArrayRef<mlir::AffineExpr> exprs);
+
+/// How an element type is written, with its sign: "float", "unsigned short". Empty for types that device kernels do not
+/// know.
+std::string elementText(mlir::Type element);
 
 } // namespace tcc::codegen::cuda

@@ -15,26 +15,8 @@ using namespace mlir;
 namespace tcc::codegen::cuda {
 
 std::string cppType(Type element) {
-  if (element.isF32())
-    return "float";
-  if (element.isF64())
-    return "double";
-  if (element.isF16())
-    return "__half";
-  if (element.isBF16())
-    return "__nv_bfloat16";
-  switch (element.getIntOrFloatBitWidth()) {
-  case 1:
-    return "unsigned char";
-  case 8:
-    return "signed char";
-  case 16:
-    return "short";
-  case 32:
-    return "int";
-  default:
-    return "long long";
-  }
+  auto integer = dyn_cast<IntegerType>(element);
+  return elementText(integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element);
 }
 
 // The multiples that a symbol is known to be of, put in its place.

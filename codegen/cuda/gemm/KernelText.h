@@ -17,7 +17,7 @@ namespace tcc::codegen::cuda {
 
 using Exprs = llvm::SmallVector<mlir::AffineExpr>;
 
-/// "float", "__half", ...: how an element type is written where it lies in memory.
+/// "float", "__half", "int", ...: how an element type is written where it lies in memory, without a sign of its own.
 std::string cppType(mlir::Type element);
 
 /// Whether aligned groups of `count` along a dimension lie next to each other, and start at multiples of `count`.

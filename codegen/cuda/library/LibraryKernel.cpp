@@ -1,41 +1,12 @@
 //===- LibraryKernel.cpp --------------------------------------------------===//
 #include "codegen/cuda/library/LibraryKernel.h"
 
-#include "codegen/cuda/gemm/CppExpr.h"
 #include "ir/OpAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace tcc::codegen::cuda {
-
-std::string elementText(Type element) {
-  if (element.isF32())
-    return "float";
-  if (element.isF64())
-    return "double";
-  if (element.isF16())
-    return "__half";
-  if (element.isBF16())
-    return "__nv_bfloat16";
-  auto integer = dyn_cast<IntegerType>(element);
-  if (!integer)
-    return "";
-  bool isUnsigned = integer.isUnsigned() || integer.getWidth() == 1;
-  switch (integer.getWidth()) {
-  case 1:
-  case 8:
-    return isUnsigned ? "unsigned char" : "signed char";
-  case 16:
-    return isUnsigned ? "unsigned short" : "short";
-  case 32:
-    return isUnsigned ? "unsigned" : "int";
-  case 64:
-    return isUnsigned ? "unsigned long long" : "long long";
-  default:
-    return "";
-  }
-}
 
 Type elementTypeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 

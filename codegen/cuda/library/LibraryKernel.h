@@ -8,6 +8,7 @@
 #pragma once
 
 #include "codegen/cuda/CudaBackend.h"
+#include "codegen/cuda/gemm/CppExpr.h"
 #include "ir/Dialect.h"
 #include "ir/Extents.h"
 
@@ -65,9 +66,6 @@ private:
   llvm::SmallVector<std::string> types; ///< of all buffers
 };
 
-/// How an element type is written, with its sign: "float", "unsigned short". Empty for types that device kernels do not
-/// know.
-std::string elementText(mlir::Type element);
 mlir::Type elementTypeOf(mlir::Value tensor);
 
 /// Whether there is a device kernel for an op that has no form as loops.

@@ -7,6 +7,7 @@
 // CHECK-NEXT: // launch [[EXP:pointwise_exp_[0-9a-f]+]]: 4096 blocks of 256 threads; 4 elements a thread
 // CHECK: // launch [[ODD:pointwise_exp_[0-9a-f]+]]: 4097 blocks of 256 threads; 4 elements a thread
 // CHECK: // launch [[TRANSPOSED:transposed_transpose_[0-9a-f]+]]: 64 blocks of 256 threads; squares of 32 x 32
+// CHECK: // launch [[SELECT:pointwise_select_[0-9a-f]+]]:
 
 // CHECK: func.func @[[EXP]](
 // CHECK-SAME: tcc.index_bits = 32
@@ -37,4 +38,15 @@ func.func @rest(%x: tensor<4194305xf32>) -> tensor<4194305xf32> {
 func.func @transpose(%x: tensor<8x64x128xf32>) -> tensor<8x128x64xf32> {
   %t = tcc.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<8x64x128xf32>) -> tensor<8x128x64xf32>
   return %t : tensor<8x128x64xf32>
+}
+
+// One function of the device library for two types: two declarations, of different names.
+// CHECK-DAG: func.func private @[[BOOLS:.*load_any[a-z0-9_]*]](memref<?xi8>
+// CHECK-DAG: func.func private @[[FLOATS:.*load_any[a-z0-9_]*]](memref<?xf32>
+// CHECK: func.func @[[SELECT]](
+// CHECK: call @[[BOOLS]](
+// CHECK: call @[[FLOATS]](
+func.func @two_types(%c: tensor<4194304xi1>, %x: tensor<4194304xf32>, %y: tensor<4194304xf32>) -> tensor<4194304xf32> {
+  %r = tcc.select %c, %x, %y : (tensor<4194304xi1>, tensor<4194304xf32>, tensor<4194304xf32>) -> tensor<4194304xf32>
+  return %r : tensor<4194304xf32>
 }
