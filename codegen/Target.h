@@ -26,9 +26,12 @@ struct DeviceLaunch {
   mlir::AffineExpr sharedBytes;         ///< dynamic shared memory of a block; null: none
   /// Blocks that the schedule plans to be on one multiprocessor at a time; 0: it plans nothing.
   int blocksPerMultiprocessor = 0;
-  /// The last argument is a pointer to an int64 error word on the device, in which the kernel stores a code of
+  /// After the scalars comes a pointer to an int64 error word on the device, in which the kernel stores a code of
   /// runtime/kernel_abi.h where it fails.
   bool reportsErrors = false;
+  /// Not null: the last argument is a pointer to so many int32 on the device. All are zero, and the kernel leaves them
+  /// so: by them blocks find out which of them comes last. No two launches use them at a time.
+  mlir::AffineExpr counters = {};
 };
 
 /// One function call over a range of work items, or (where `device` is set) one launch of a grid. `buffers` index into

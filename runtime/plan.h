@@ -84,10 +84,11 @@ struct Launch {
   bool copies = false;  // the first buffer to the second, and nothing else: not needed where they are the same memory
 };
 // Starts kernel `function` of the specialisation's kernel images on the device, in the order of the stream. Its
-// parameters are the addresses of the buffers (device values, contiguous), the scalars as int64, and, if
-// `reports_errors`, the address of an int64 error word on the device, into which it may store one of TccKernelError;
-// the call fails with `name` where it ends, or where the host next waits for the device. Nothing is started where an
-// extent of the grid is 0.
+// parameters are the addresses of the buffers (device values, contiguous), the scalars as int64, if `reports_errors`
+// the address of an int64 error word on the device, into which it may store one of TccKernelError, and, unless
+// `counters` is Imm(0), the address of so many int32 on the device, all zero, which it leaves zero. The call fails with
+// `name` where it ends, or where the host next waits for the device. Nothing is started where an extent of the grid is
+// 0.
 struct DeviceLaunch {
   int32_t function;  // index into Plan::functions
   std::vector<ValueId> buffers;
@@ -98,6 +99,8 @@ struct DeviceLaunch {
   bool reports_errors = false;
   std::string name;     // for profiles and errors: the source ops
   bool copies = false;  // as in Launch
+  Operand counters = Operand::Imm(0);
+  bool has_counters() const { return counters != Operand::Imm(0); }
 };
 // Calls a reference kernel, on host values. `int_lists` are attributes whose values are known only at run time.
 struct Library {

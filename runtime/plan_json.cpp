@@ -132,6 +132,7 @@ struct InstructionToJson {
                  {"name", i.name}};
     if (i.reports_errors) json["reports_errors"] = true;
     if (i.copies) json["copies"] = true;
+    if (i.has_counters()) json["counters"] = ToJson(i.counters);
     return json;
   }
   Json operator()(const plan::Transfer& i) const {
@@ -284,6 +285,7 @@ class PlanReader : public JsonReader {
     i.name = String(json, "name");
     i.reports_errors = Has(json, "reports_errors");
     i.copies = Has(json, "copies");
+    if (Has(json, "counters")) i.counters = ReadOperand(json, "counters");
     return i;
   }
 

@@ -366,7 +366,8 @@ class PlanPreparer {
       prepared_.error_names_.push_back(i.name);
     }
     prepared_.max_params_ =
-        std::max(prepared_.max_params_, i.buffers.size() + i.scalars.size() + (i.reports_errors ? 1 : 0));
+        std::max(prepared_.max_params_,
+                 i.buffers.size() + i.scalars.size() + (i.reports_errors ? 1 : 0) + (i.has_counters() ? 1 : 0));
     for (const ValueId value : i.buffers) {
       // A view that is not contiguous is replaced by a copy.
       if (!fixed_[static_cast<size_t>(value)]) dropped_[static_cast<size_t>(value)] = true;

@@ -198,6 +198,7 @@ class Validator {
       threads *= extent;
     }
     if (threads > kMaxThreads) return Bad(absl::StrCat("a block has ", threads, " threads, more than ", kMaxThreads));
+    TCC_RETURN_IF_ERROR(Extent(i.counters, "counters"));
     return Extent(i.shared_bytes, "shared memory");
   }
   absl::Status Check(const plan::Transfer& i, int) {

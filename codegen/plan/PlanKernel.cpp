@@ -257,6 +257,12 @@ FailureOr<plan::DeviceLaunch> PlanBuilder::emitDeviceLaunch(Operation *op, const
     return failure();
   launch.shared_bytes = *shared;
   launch.reports_errors = spec.reportsErrors;
+  if (spec.counters) {
+    FailureOr<Operand> counters = emit(spec.counters, op, out);
+    if (failed(counters))
+      return failure();
+    launch.counters = *counters;
+  }
   return launch;
 }
 

@@ -170,6 +170,7 @@ private:
       for (unsigned symbol : spec.symbols)
         launch.scalars.push_back(symbols[symbol]);
       launch.reportsErrors = spec.device->reportsErrors;
+      launch.counters = evaluate(spec.device->counters, symbols, 0);
       figures.push_back({spec.function, blocks, static_cast<int>(threads), launch.sharedBytes});
       for (const tcc::KernelImage &image : bundle.images)
         if (image.symbol == spec.function) {

@@ -38,7 +38,8 @@ Json toJson(const MeasureCandidate &candidate) {
                         {"shared", launch.sharedBytes},
                         {"buffers", launch.buffers},
                         {"scalars", launch.scalars},
-                        {"errors", launch.reportsErrors}});
+                        {"errors", launch.reportsErrors},
+                        {"counters", launch.counters}});
   return {{"images", candidate.images}, {"own", buffersToJson(candidate.own)}, {"launches", launches},
           {"plan", candidate.plan},     {"constants", candidate.constants},    {"symbols", candidate.symbols}};
 }
@@ -51,7 +52,8 @@ MeasureCandidate candidateFrom(const Json &json) {
     candidate.launches.push_back({item.at("symbol").get<std::string>(), item.at("grid").get<std::array<int64_t, 3>>(),
                                   item.at("block").get<std::array<int32_t, 3>>(), item.at("shared").get<int64_t>(),
                                   item.at("buffers").get<std::vector<int32_t>>(),
-                                  item.at("scalars").get<std::vector<int64_t>>(), item.at("errors").get<bool>()});
+                                  item.at("scalars").get<std::vector<int64_t>>(), item.at("errors").get<bool>(),
+                                  item.at("counters").get<int64_t>()});
   candidate.plan = json.at("plan").get<std::string>();
   candidate.constants = json.at("constants").get<std::string>();
   candidate.symbols = json.at("symbols").get<std::vector<int64_t>>();

@@ -32,6 +32,7 @@ struct MeasureLaunch {
   std::vector<int32_t> buffers; ///< positions among inputs, outputs, and the candidate's own, in this order
   std::vector<int64_t> scalars;
   bool reportsErrors = false;
+  int64_t counters = 0;
 };
 
 /// What the candidates of a kernel share.

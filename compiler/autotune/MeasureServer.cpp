@@ -231,6 +231,15 @@ private:
       TCC_ASSIGN_OR_RETURN(Memory word, Memory::allocate(*device, sizeof(int64_t)));
       errorWord.emplace(std::move(word));
     }
+    int64_t count = 0;
+    for (const MeasureLaunch &launch : item.candidate.launches)
+      count = std::max(count, launch.counters);
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(int32_t));
+    if (bytes > (counters ? counters->bytes() : 0)) {
+      TCC_ASSIGN_OR_RETURN(Memory memory, Memory::allocate(*device, bytes));
+      counters.emplace(std::move(memory));
+      TCC_RETURN_IF_ERROR(device->Clear(counters->address(), bytes, stream));
+    }
     for (const MeasureLaunch &launch : item.candidate.launches)
       for (const int32_t position : launch.buffers)
         if (position < 0 || static_cast<size_t>(position) >= inputs.size() + outputs.size() + item.own.size())
@@ -259,7 +268,7 @@ private:
         ranges.push_back({memory.address(), memory.bytes()});
       }
       std::vector<void *> params;
-      params.reserve(values.size() + scalars.size() + 1);
+      params.reserve(values.size() + scalars.size() + 2);
       for (void *&value : values)
         params.push_back(&value);
       for (int64_t &scalar : scalars)
@@ -268,6 +277,11 @@ private:
       if (launch.reportsErrors) {
         params.push_back(&word);
         ranges.push_back({word, errorWord->bytes()});
+      }
+      void *zeros = counters ? counters->address() : nullptr;
+      if (launch.counters > 0) {
+        params.push_back(&zeros);
+        ranges.push_back({zeros, counters->bytes()});
       }
       devices::LaunchShape shape;
       shape.grid = launch.grid;
@@ -283,6 +297,9 @@ private:
     TCC_RETURN_IF_ERROR(resetMemory());
     if (errorWord)
       TCC_RETURN_IF_ERROR(device->Clear(errorWord->address(), errorWord->bytes(), stream));
+    // (Each kernel leaves them zero, but for one that failed.)
+    if (counters)
+      TCC_RETURN_IF_ERROR(device->Clear(counters->address(), counters->bytes(), stream));
     TCC_RETURN_IF_ERROR(start(item));
     std::vector<Tensor> results = item.results;
     if (!item.context) {
@@ -367,7 +384,7 @@ private:
   bool over = false;
   devices::StreamHandle *stream = nullptr;
   devices::EventHandle *begin = nullptr, *end = nullptr;
-  std::optional<Memory> sweep, errorWord; ///< sweep: written between runs, larger than the cache
+  std::optional<Memory> sweep, errorWord, counters; ///< sweep: written between runs, larger than the cache
   std::vector<Tensor> inputs, outputs, expected;
   std::vector<Memory> shared; ///< inputs, then outputs
   std::map<int, std::unique_ptr<Loaded>> loaded;

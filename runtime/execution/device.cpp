@@ -36,12 +36,7 @@ absl::Status ExecutionContext::Runner::StartDevice() {
           absl::StrCat("a stream was given, but ", d.device->name(), " has none of the caller's: leave it out"));
     }
   }
-  if (!d.words_are_zero && !d.errors.empty()) {
-    TCC_RETURN_IF_ERROR(
-        d.device->Clear(d.error_words, static_cast<int64_t>(d.errors.size() * sizeof(int64_t)), stream_));
-  }
-  d.words_are_zero = true;
-  return absl::OkStatus();
+  return d.Clear(stream_);
 }
 
 absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Step& step) {
@@ -75,9 +70,22 @@ absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Ste
     *value++ = reinterpret_cast<int64_t>(d.error_words + step.error_word);
     if (checked) d.ranges.push_back({d.error_words + step.error_word, sizeof(int64_t)});
   }
+  if (i.has_counters()) {
+    const int64_t count = f_.Eval(i.counters);
+    TCC_ASSIGN_OR_RETURN(int32_t* const counters, CountersFor(i, count));
+    *value++ = reinterpret_cast<int64_t>(counters);
+    if (checked) d.ranges.push_back({counters, count * static_cast<int64_t>(sizeof(int32_t))});
+  }
   shape.buffers = d.ranges;
   const auto count = static_cast<size_t>(value - d.values.data());
   return LaunchOnDevice(step.device_function, shape, absl::MakeSpan(d.params.data(), count), i);
+}
+
+absl::StatusOr<int32_t*> ExecutionContext::Runner::CountersFor(const plan::DeviceLaunch& i, int64_t count) {
+  device_busy_ = true;  // (they may be cleared)
+  absl::StatusOr<int32_t*> counters = s_.device->Counters(count, stream_);
+  if (!counters.ok()) return WithContext(i.name, counters.status());
+  return counters;
 }
 
 absl::Status ExecutionContext::Runner::LaunchOnDevice(devices::FunctionHandle* function,
@@ -101,13 +109,13 @@ absl::Status ExecutionContext::Runner::WaitForDevice() {
   device_busy_ = host_pending_ = false;
   in_flight_.clear();
   if (!status.ok()) {
-    d.words_are_zero = false;
+    d.is_clear = false;
     return status;
   }
   if (!std::exchange(errors_possible_, false)) return status;
   for (size_t word = 0; word < d.errors.size(); ++word) {
     if (d.errors[word] == kTccKernelOk) continue;
-    d.words_are_zero = false;
+    d.is_clear = false;
     return KernelError(d.errors[word], prepared_.error_names_[word]);
   }
   return status;
@@ -117,7 +125,7 @@ absl::Status ExecutionContext::Runner::WaitForDevice() {
 void ExecutionContext::Runner::AbandonDevice() {
   if (s_.device == nullptr || !s_.device->started || stream_ == nullptr) return;
   if (device_busy_) s_.device->device->Synchronize(stream_).IgnoreError();
-  if (device_busy_ || errors_possible_) s_.device->words_are_zero = false;
+  if (device_busy_ || errors_possible_) s_.device->is_clear = false;
   device_busy_ = errors_possible_ = host_pending_ = false;
   in_flight_.clear();
 }

@@ -9,6 +9,8 @@ namespace tcc {
 
 namespace {
 
+constexpr auto kCounterBytes = static_cast<int64_t>(sizeof(int32_t));
+
 // What a value takes on a device.
 absl::StatusOr<int64_t> BytesOnDevice(DType dtype, const Dims& dims) {
   TCC_ASSIGN_OR_RETURN(const int64_t count, NumElements(dims));
@@ -115,9 +117,38 @@ absl::Status DeviceState::Start(size_t words, size_t params_count) {
   return absl::OkStatus();
 }
 
+absl::Status DeviceState::Clear(devices::StreamHandle* on) {
+  if (is_clear) return absl::OkStatus();
+  if (!errors.empty()) {
+    TCC_RETURN_IF_ERROR(device->Clear(error_words, static_cast<int64_t>(errors.size() * sizeof(int64_t)), on));
+  }
+  for (const CounterBlock& block : counters) {
+    TCC_RETURN_IF_ERROR(device->Clear(block.memory, block.count * kCounterBytes, on));
+  }
+  is_clear = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int32_t*> DeviceState::Counters(int64_t count, devices::StreamHandle* on) {
+  if (!counters.empty() && counters.back().count >= count) return counters.back().memory;
+  constexpr int64_t kLeast = 1024, kMost = int64_t{1} << 28;
+  if (count < 0 || count > kMost) return absl::InternalError(absl::StrCat("a launch with ", count, " counters"));
+  // (Twice as many: all blocks together take no more than two of the largest.)
+  CounterBlock block = {nullptr, std::max({kLeast, count, counters.empty() ? 0 : 2 * counters.back().count})};
+  TCC_ASSIGN_OR_RETURN(void* const memory, device->Allocate(block.count * kCounterBytes));
+  if (absl::Status status = device->Clear(memory, block.count * kCounterBytes, on); !status.ok()) {
+    device->Free(memory, block.count * kCounterBytes);
+    return status;
+  }
+  block.memory = static_cast<int32_t*>(memory);
+  counters.push_back(block);
+  return block.memory;
+}
+
 DeviceState::~DeviceState() {
   if (stream != nullptr) device->Synchronize(stream).IgnoreError();
   device->Free(error_words, static_cast<int64_t>(errors.size() * sizeof(int64_t)));
+  for (const CounterBlock& block : counters) device->Free(block.memory, block.count * kCounterBytes);
   for (devices::EventHandle* event : events) device->DestroyEvent(event);
 }
 

@@ -77,8 +77,13 @@ struct DeviceState {
   DeviceState(const DeviceState&) = delete;
   DeviceState& operator=(const DeviceState&) = delete;
 
-  // A stream, and `words` error words, all zero; space for `params` parameters.
+  // A stream, and `words` error words; space for `params` parameters.
   absl::Status Start(size_t words, size_t params);
+  // Zeros what kernels have left in error words and counters, if need be.
+  absl::Status Clear(devices::StreamHandle* stream);
+  // At least `count` counters, all zero: each launch leaves them so. Where there are too few, there will be new ones
+  // besides, since recordings and what is under way know those that there are.
+  absl::StatusOr<int32_t*> Counters(int64_t count, devices::StreamHandle* stream);
 
   const std::shared_ptr<DeviceLane> lane;
   const std::shared_ptr<devices::ComputeDevice> device;
@@ -87,7 +92,12 @@ struct DeviceState {
   devices::EventHandle* events[2] = {nullptr, nullptr};  // for profiles, made when needed
   int64_t* error_words = nullptr;                        // on the device
   std::vector<int64_t> errors;                           // the same on the host
-  bool words_are_zero = false;
+  struct CounterBlock {
+    int32_t* memory;
+    int64_t count;
+  };
+  std::vector<CounterBlock> counters;  // on the device, the largest last
+  bool is_clear = false;               // error words and counters are zero
   bool started = false;
   // Of the launch being made: values, and their addresses.
   std::vector<int64_t> values;

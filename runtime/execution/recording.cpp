@@ -173,7 +173,7 @@ class ExecutionContext::Runner::Recorder {
   }
 
   absl::StatusOr<bool> Add(const plan::DeviceLaunch& i, const Step& step, RecordedBlock* block) const {
-    if (!Known(i.scalars) || !Known(i.shared_bytes)) return false;
+    if (!Known(i.scalars) || !Known(i.shared_bytes) || !Known(i.counters)) return false;
     RecordedBlock::DeviceLaunch launch;
     for (size_t axis = 0; axis < 3; ++axis) {
       if (!Known(i.grid[axis])) return false;
@@ -201,6 +201,10 @@ class ExecutionContext::Runner::Recorder {
     for (const Operand& scalar : i.scalars) block->device_values.push_back(f_.Eval(scalar));
     if (step.error_word >= 0) {
       block->device_values.push_back(reinterpret_cast<int64_t>(r_.s_.device->error_words + step.error_word));
+    }
+    if (i.has_counters()) {
+      TCC_ASSIGN_OR_RETURN(int32_t* const counters, r_.CountersFor(i, f_.Eval(i.counters)));
+      block->device_values.push_back(reinterpret_cast<int64_t>(counters));
     }
     launch.count = block->device_values.size() - launch.values;
     block->actions.push_back({&step, -1, static_cast<int64_t>(block->device_launches.size())});

@@ -100,6 +100,7 @@ class ExecutionContext::Runner {
   absl::Status StartDevice();
   absl::Status Do(const plan::DeviceLaunch& i, const Step& step);
   absl::Status Do(const plan::Transfer& i);
+  absl::StatusOr<int32_t*> CountersFor(const plan::DeviceLaunch& i, int64_t count);
   absl::Status LaunchOnDevice(devices::FunctionHandle* function, const devices::LaunchShape& shape,
                               absl::Span<void*> params, const plan::DeviceLaunch& i);
   absl::Status WaitForDevice();

@@ -35,6 +35,7 @@ class FakeDevice : public Target {
     device.block = {128, 1, 1};
     device.grid[0] = ir::product(op->getContext(), ir::getExtents(kernel.getResult(0).getType())).ceilDiv(128);
     device.reportsErrors = true;
+    device.counters = device.grid[0];
     launch.device = device;
     code.launches.push_back(launch);
     if (inPlace) code.inPlace.push_back({0, 0});
@@ -170,6 +171,7 @@ TEST_F(PlacementTest, InputsGoThereOnceAndOutputsComeBack) {
   EXPECT_EQ(launches[0].block, (std::array<int32_t, 3>{128, 1, 1}));
   EXPECT_EQ(launches[0].shared_bytes, Operand::Imm(0));
   EXPECT_TRUE(launches[0].reports_errors);
+  EXPECT_EQ(launches[0].counters, Operand::Imm(3));
   // Both results are in slots: the output is the copy.
   for (const plan::Allocate& allocate : all<plan::Allocate>(plan.body)) {
     EXPECT_EQ(allocate.space, Space::kDevice);

@@ -103,8 +103,9 @@ struct Buffer {
 };
 
 // Runs a text's kernel on the simulated device, whose checks find anything wrong; its error, or "". `buffers` are
-// registered as the only memory it may touch.
-std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buffers,
+// registered as the only memory it may touch; the addresses of the first ones are parameters before the scalars, those
+// of others after them.
+std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buffers, size_t before_scalars,
                      const std::vector<int64_t>& scalars, int64_t blocks, int threads, int64_t shared) {
   auto bytes = CompileForSim(source);
   if (!bytes) return llvm::toString(bytes.takeError());
@@ -125,8 +126,9 @@ std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buff
     }
     std::vector<int64_t> numbers = scalars;
     std::vector<void*> params;
-    for (void*& pointer : pointers) params.push_back(&pointer);
+    for (size_t i = 0; i < before_scalars; ++i) params.push_back(&pointers[i]);
     for (int64_t& number : numbers) params.push_back(&number);
+    for (size_t i = before_scalars; i < pointers.size(); ++i) params.push_back(&pointers[i]);
     absl::Status status = blocks == 0
                               ? absl::OkStatus()
                               : sim::Launch(*kernel, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)},
@@ -180,10 +182,15 @@ std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
     std::vector<int64_t> scalars;
     for (unsigned symbol : launch.symbols) scalars.push_back(test.symbols[symbol]);
     if (!launch.device) return "a launch of the host";
-    std::string error =
-        RunOnSim(text, used, scalars, Value(launch.device->grid[0], test.symbols), launch.device->block[0],
-                 launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
+    // Counters are zero before each launch and after it.
+    std::vector<int32_t> counters(launch.device->counters ? Value(launch.device->counters, test.symbols) : 0);
+    if (launch.device->counters) used.push_back({counters.data(), counters.size() * sizeof(int32_t)});
+    const size_t before_scalars = launch.buffers.size();
+    std::string error = RunOnSim(text, used, before_scalars, scalars, Value(launch.device->grid[0], test.symbols),
+                                 launch.device->block[0],
+                                 launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
     if (!error.empty()) return error + "\n" + text.text;
+    if (llvm::any_of(counters, [](int32_t counter) { return counter != 0; })) return "counters are left over";
   }
   for (size_t r = 0; r < dims.size(); ++r) {
     Array array{dims[r], {}};

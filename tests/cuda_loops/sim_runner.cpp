@@ -239,6 +239,16 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
       for (void*& pointer : pointers) params.push_back(&pointer);
       for (long long& scalar : scalars) params.push_back(&scalar);
       if (launch.device->reportsErrors) params.push_back(&error_pointer);
+      // Counters are zero before each launch and after it.
+      const int64_t count = launch.device->counters ? evaluate(launch.device->counters) : 0;
+      std::unique_ptr<DeviceMemory> counters;
+      void* counter_pointer = nullptr;
+      if (launch.device->counters) {
+        counters = std::make_unique<DeviceMemory>(count * sizeof(int32_t), 0);
+        memset(counters->data(), 0, count * sizeof(int32_t));
+        counter_pointer = counters->data();
+        params.push_back(&counter_pointer);
+      }
       const sim::Dim grid{static_cast<unsigned>(evaluate(launch.device->grid[0])),
                           static_cast<unsigned>(evaluate(launch.device->grid[1])),
                           static_cast<unsigned>(evaluate(launch.device->grid[2]))};
@@ -249,6 +259,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
           {static_cast<unsigned>(block[0]), static_cast<unsigned>(block[1]), static_cast<unsigned>(block[2])}, 0,
           params.data());
       ASSERT_TRUE(status.ok()) << status;
+      for (int64_t i = 0; i < count; ++i) ASSERT_EQ(static_cast<int32_t*>(counter_pointer)[i], 0) << "counter " << i;
     }
     if (code.found < 0) continue;
     // The symbol that the results have and nothing else: the last one.

@@ -81,6 +81,16 @@ TEST_P(HostilePlans, AreErrors) {
          p.slot_bytes = {Operand::Imm(512)};
        }),
        ": -7 bytes of shared memory"},
+      {with([](Plan&, Launch& l) { l.counters = Operand::Imm(1); }), ""},
+      {with([](Plan&, Launch& l) { l.counters = Operand::Imm(-1); }), "counters is -1"},
+      {with([&](Plan&, Launch& l) { l.counters = Operand::Imm(most); }),
+       "node 'm' (Mul): a launch with 9223372036854775807 counters"},
+      {with([](Plan& p, Launch& l) {
+         std::get<plan::Compute>(p.body.instructions[0]) = {1, IntOp::kSub, Operand::Imm(0), Operand::Imm(7)};
+         l.counters = Operand::Reg(1);
+         p.slot_bytes = {Operand::Imm(512)};
+       }),
+       "node 'm' (Mul): a launch with -7 counters"},
       // Values that are not where they are used, or nowhere.
       {with([](Plan&, Launch& l) { l.buffers[1] = 0; }), "value 0 is on the host, must be on the device"},
       {with([](Plan& p, Launch&) { p.body.instructions[1] = plan::Transfer{0, 2, Space::kDevice}; }), "value 0 is on "},

@@ -31,3 +31,20 @@ extern "C" __global__ void __launch_bounds__(32) overrun(float* out, long long n
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i <= n) out[i] = 1.0f;
 }
+
+// out[i] = the sum of `parts` neighbours of in, each from a block of its own: `parts` blocks share a counter. A block
+// whose number is *missing is an error, before it gets there.
+extern "C" __global__ void __launch_bounds__(32) sum_parts(float* out, float* partial, const float* in,
+                                                           const long long* missing, long long parts, long long* error,
+                                                           int* counters) {
+  const unsigned block = blockIdx.x, first = block / parts * parts;
+  if (block == *missing) {
+    *error = 1;
+    return;
+  }
+  if (threadIdx.x == 0) partial[block] = in[block];
+  if (!tcc::is_last_of(counters + block / parts, (unsigned)parts)) return;
+  float sum = 0;
+  for (int i = 0; i < parts; ++i) sum += partial[first + i];
+  if (threadIdx.x == 0) out[block / parts] = sum;
+}

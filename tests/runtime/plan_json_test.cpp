@@ -82,7 +82,8 @@ Plan DeviceExample() {
                                                Operand::Imm(64),
                                                /*reports_errors=*/true,
                                                "gather",
-                                               /*copies=*/true},
+                                               /*copies=*/true,
+                                               /*counters=*/Operand::Reg(0)},
                             plan::Transfer{4, 3, Space::kHost}};
   return plan;
 }
@@ -140,6 +141,7 @@ TEST(PlanJson, DevicesRoundTrip) {
   EXPECT_EQ(launch.grid[0], Operand::Reg(0));
   EXPECT_EQ(launch.block, (std::array<int32_t, 3>{32, 2, 1}));
   EXPECT_TRUE(launch.reports_errors);
+  EXPECT_EQ(launch.counters, Operand::Reg(0));
   EXPECT_EQ(std::get<plan::Transfer>(plan->body.instructions[4]).to, Space::kHost);
 }
 
@@ -169,6 +171,8 @@ TEST(PlanJson, SpacesMustFit) {
   EXPECT_THAT(error([&](Code& code) { launch(code).block = {0, 1, 1}; }), HasSubstr("extent of 0"));
   EXPECT_THAT(error([&](Code& code) { launch(code).function = 1; }), HasSubstr("no such function"));
   EXPECT_THAT(error([&](Code& code) { launch(code).grid[2] = Operand::Imm(-1); }), HasSubstr("grid is -1"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).counters = Operand::Imm(-1); }), HasSubstr("counters is -1"));
+  EXPECT_THAT(error([&](Code& code) { launch(code).counters = Operand::Reg(7); }), HasSubstr("register 7 of"));
 }
 
 // A carried value is where the loop's body leaves it, also where the body comes later.
@@ -198,7 +202,7 @@ void EveryMissingFieldIsAnError(const Plan& plan, int expected) {
     const Json before = node;
     for (const auto& [key, value] : before.items()) {
       if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot") || key == "over" ||
-          key == "copies" || key == "space" || key == "reports_errors")
+          key == "copies" || key == "space" || key == "reports_errors" || key == "counters")
         continue;  // optional
       node.erase(key);
       ++removed;

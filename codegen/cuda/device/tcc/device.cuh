@@ -12,6 +12,7 @@
 #include "tcc/reduce.cuh"
 #include "tcc/statistics.cuh"
 #include "tcc/atomics.cuh"
+#include "tcc/last_block.cuh"
 #include "tcc/cp_async.cuh"
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
