@@ -19,8 +19,9 @@ struct Case {
   std::vector<int> constants = {};    // inputs that are constants (of static types)
   std::string cpu = {};               // "": this machine
   std::optional<gemm::GemmTiles> tiles = {};
-  double tolerance = 2e-5;  // relative to the largest magnitude of the result
-  bool in_place = false;    // give results the memory of the inputs they may overwrite
+  double tolerance = 2e-5;           // relative to the largest magnitude of the result
+  bool in_place = false;             // give results the memory of the inputs they may overwrite
+  std::vector<int64_t> choice = {};  // of CUDA kernels: what setChoice notes (codegen/cuda/Tuning.h)
 };
 
 // Fails the test on any difference.

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/devices/extern/library_call.h"
 #include "runtime/devices/sim/sim_api.h"
 #include "tests/codegen_gemm/elements.h"
 
@@ -46,6 +47,7 @@ struct Scheduled {
     module = mlir::parseSourceString<mlir::ModuleOp>(test.text, &context);
     ASSERT_TRUE(module) << test.text;
     module->walk([&](ir::KernelOp op) { kernel = op; });
+    setChoice(kernel, test.choice);
     auto device = describeCuda(arch);
     ASSERT_TRUE(static_cast<bool>(device)) << llvm::toString(device.takeError());
     inputs = RandomInputs(kernel, test.symbols);
@@ -73,6 +75,8 @@ struct Scheduled {
       auto image = llvm::find_if(bundle->images, [&](const KernelImage& i) { return i.symbol == launch.function; });
       ASSERT_NE(image, bundle->images.end()) << launch.function;
       texts.push_back({image->symbol, image->source, {}});
+      if (auto call = image->binaries.find("cublaslt"); call != image->binaries.end())
+        texts.back().libraries.insert(*call);
       if (const char* dump = getenv("TCC_TEST_DUMP"))
         std::ofstream(std::string(dump) + "/" + image->symbol + ".cu") << image->source;
     }
@@ -143,6 +147,17 @@ std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buff
   return error;
 }
 
+// The library's call in place of the kernel.
+std::string RunLibrary(const KernelSource& source, const std::vector<Buffer>& buffers) {
+  setenv("TCC_CUBLASLT_SIM", TCC_FAKE_CUBLASLT, 1);
+  auto call = devices::MakeLibraryCall(source.libraries.begin()->second, devices::Kind::kCudaSim, source.symbol);
+  if (!call.ok()) return std::string(call.status().message());
+  std::vector<void*> pointers, params;
+  for (const Buffer& buffer : buffers) pointers.push_back(buffer.data);
+  for (void*& pointer : pointers) params.push_back(&pointer);
+  return std::string((*call)->Run(params.data(), nullptr).message());
+}
+
 // Runs the texts; the error of the simulated device, or "".
 std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
   std::vector<std::vector<char>> memory;
@@ -186,9 +201,12 @@ std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
     std::vector<int32_t> counters(launch.device->counters ? Value(launch.device->counters, test.symbols) : 0);
     if (launch.device->counters) used.push_back({counters.data(), counters.size() * sizeof(int32_t)});
     const size_t before_scalars = launch.buffers.size();
-    std::string error = RunOnSim(text, used, before_scalars, scalars, Value(launch.device->grid[0], test.symbols),
-                                 launch.device->block[0],
-                                 launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
+    std::string error =
+        !text.libraries.empty()
+            ? RunLibrary(text, used)
+            : RunOnSim(text, used, before_scalars, scalars, Value(launch.device->grid[0], test.symbols),
+                       launch.device->block[0],
+                       launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
     if (!error.empty()) return error + "\n" + text.text;
     if (llvm::any_of(counters, [](int32_t counter) { return counter != 0; })) return "counters are left over";
   }

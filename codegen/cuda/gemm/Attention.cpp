@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "codegen/cuda/gemm/Schedule.h"
+#include "codegen/cuda/gemm/SearchSpace.h"
 #include "ir/Extents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -111,6 +112,34 @@ std::optional<AnyEngine> engineOf(const gemm::TemplateKernel &kernel, const Cuda
   return rows;
 }
 
+bool fits(const Engine &engine, const CudaDescription &device) {
+  return engine.threads() <= 1024 && engine.sharedBytes() <= device.sharedPerBlockOptIn &&
+         int64_t{engine.registers()} * engine.threads() <= device.registersPerMultiprocessor &&
+         engine.registers() < 255;
+}
+
+int besideOf(const Engine &engine, const CudaDescription &device) {
+  return blocksBeside(device, engine.threads(), engine.registers(), engine.sharedBytes());
+}
+
+std::string describe(const Engine &engine, const CudaDescription &device) {
+  return llvm::formatv("{0} queries by {1} keys, {2} threads, {3} blocks a multiprocessor", engine.queries(),
+                       engine.keys, engine.threads(), besideOf(engine, device))
+      .str();
+}
+
+// As measured, where that fits; see attentionSpace().
+Engine measuredEngine(const gemm::TemplateKernel &kernel, const CudaDescription &device, Engine engine) {
+  std::vector<int64_t> choice = getChoice(kernel.kernel, ChoiceKind::Attention, 2);
+  if (choice.empty() || !llvm::is_contained(kAttentionWarps, choice[0]) ||
+      !llvm::is_contained(kAttentionKeys, choice[1]))
+    return engine;
+  Engine measured = engine;
+  measured.warps = static_cast<int>(choice[0]);
+  measured.keys = static_cast<int>(choice[1]);
+  return fits(measured, device) ? measured : engine;
+}
+
 // The functor that is added to scores; its expression in the entry point.
 FailureOr<std::string> defineMask(KernelText &text, Type sum, int64_t heads) {
   const gemm::TemplateKernel &kernel = text.builder.kernel;
@@ -166,11 +195,37 @@ bool canScheduleAttention(const gemm::TemplateKernel &kernel, const CudaDescript
   return kernel.operands[0].extents.size() == 4 && engineOf(kernel, device);
 }
 
+ScheduleSpace attentionSpace(const gemm::TemplateKernel &kernel, const CudaDescription &device) {
+  ScheduleSpace space;
+  std::optional<AnyEngine> any = engineOf(kernel, device);
+  const auto *best = any ? std::get_if<Engine>(&*any) : nullptr;
+  if (!best)
+    return space;
+  space.candidates.push_back({{}, "default"});
+  for (int64_t warps : kAttentionWarps)
+    for (int64_t keys : kAttentionKeys) {
+      Engine engine = *best;
+      engine.warps = static_cast<int>(warps);
+      engine.keys = static_cast<int>(keys);
+      if (engine.warps == best->warps && engine.keys == best->keys)
+        continue;
+      if (fits(engine, device))
+        space.candidates.push_back(
+            {{static_cast<int64_t>(ChoiceKind::Attention), warps, keys}, describe(engine, device)});
+      else
+        space.pruned.push_back(describe(engine, device) + ": too many registers, or too much shared memory");
+    }
+  return space;
+}
+
 FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   auto op = cast<ir::AttentionOp>(kernel.op);
   MLIRContext *context = builder.context;
-  AnyEngine any = *engineOf(kernel, builder.backend.device());
+  const CudaDescription &device = builder.backend.device();
+  AnyEngine any = *engineOf(kernel, device);
+  if (auto *usual = std::get_if<Engine>(&any))
+    *usual = measuredEngine(kernel, device, *usual);
   const auto *tiles = std::get_if<Engine>(&any);
   const auto *wide = std::get_if<RowEngine>(&any);
   const gemm::Operand &q = kernel.operands[0], &k = kernel.operands[1], &v = kernel.operands[2];
@@ -228,11 +283,9 @@ FailureOr<KernelCode> scheduleAttention(KernelBuilder &builder) {
                         tiles->threads(), tiles->queries(), shared)
               .str();
   body += llvm::formatv("  tcc::attention::attend<Engine, {0}>{1}", common, arguments).str();
-  int beside = blocksBeside(builder.backend.device(), tiles->threads(), tiles->registers(), shared);
-  text.launch("attention", tiles->threads(), allHeads * q.extents[2].ceilDiv(tiles->queries()), shared, body, beside);
-  builder.code.choices.push_back(llvm::formatv("{0} queries by {1} keys, {2} threads, {3} blocks a multiprocessor",
-                                               tiles->queries(), tiles->keys, tiles->threads(), beside)
-                                     .str());
+  text.launch("attention", tiles->threads(), allHeads * q.extents[2].ceilDiv(tiles->queries()), shared, body,
+              besideOf(*tiles, device));
+  builder.code.choices.push_back(describe(*tiles, device));
   return builder.take("attention");
 }
 

@@ -389,6 +389,17 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
                 "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) +
                 (beside > 0 ? ", " + std::to_string(beside) : "") + ")\n" + kKernelNamePlaceholder.str() + "(" +
                 parameters + ") {\n" + values + body.str() + "}\n";
+  if (library) {
+    auto place = [&](int32_t &parameter) {
+      parameter = static_cast<int32_t>(llvm::find(buffers, parameter) - buffers.begin());
+    };
+    for (int32_t *parameter : {&library->a.parameter, &library->b.parameter, &library->c.parameter})
+      place(*parameter);
+    if (library->bias >= 0)
+      place(library->bias);
+    source.text = "// (In place of it, cuBLASLt where that is there.)\n" + source.text;
+    source.libraries[std::string(devices::kCublasLt)] = devices::ToBytes(*library);
+  }
   launch.function = builder.backend.addText(std::move(source));
   launch.device = device;
   builder.code.launches.push_back(std::move(launch));

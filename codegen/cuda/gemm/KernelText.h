@@ -11,7 +11,9 @@
 
 #include "codegen/cuda/CudaBackend.h"
 #include "codegen/cuda/gemm/CppExpr.h"
+#include "codegen/cuda/gemm/Tiles.h"
 #include "codegen/schedule/template/Template.h"
+#include "runtime/devices/extern/gemm_descriptor.h"
 
 namespace tcc::codegen::cuda {
 
@@ -52,6 +54,15 @@ public:
   KernelCode take(llvm::StringRef schedule);
 
   KernelCode code;
+  /// The products that have tiles, in order: for the search space.
+  struct TiledProduct {
+    GemmShape shape;
+    std::array<mlir::AffineExpr, 4> extents; ///< of batch, m, n, k
+    GemmElements elements;
+    bool withWgmma; ///< wgmma could do it
+  };
+  llvm::SmallVector<TiledProduct> products;
+  bool hasLibraryCall = false; ///< cuBLASLt could do the first of them
 
 private:
   llvm::SmallVector<mlir::Type> elements; ///< of inputs and results
@@ -89,6 +100,9 @@ public:
   /// on one multiprocessor at a time; 0: as may be.
   void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body,
               int beside = 0);
+
+  /// A call of cuBLASLt that does the same as the kernel; its parameters are numbers of buffers.
+  std::optional<devices::GemmDescriptor> library;
 
   KernelBuilder &builder;
   std::string indexType;

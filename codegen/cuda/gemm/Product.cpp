@@ -1,5 +1,7 @@
 //===- Product.cpp - launches of a matrix product --------------------------===//
+#include "codegen/cuda/extern/CublasLt.h"
 #include "codegen/cuda/gemm/Schedule.h"
+#include "codegen/cuda/gemm/SearchSpace.h"
 
 #include "ir/Extents.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -88,8 +90,22 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   Type sum = gemm::accumulationType(kernel.resultElement());
   GemmShape shape{ir::getConstant(product.batch), ir::getConstant(product.m), ir::getConstant(product.n),
                   ir::getConstant(product.k)};
-  GemmElements elements = elementsOf(product, sum, builder.symbols, builder.backend.device(), options);
-  GemmChoice choice = chooseTiles(shape, elements, builder.backend.device());
+  const CudaDescription &device = builder.backend.device();
+  GemmElements elements = elementsOf(product, sum, builder.symbols, device, options);
+  // (wgmma is a candidate wherever it fits.)
+  ScheduleOptions candidates = options;
+  candidates.wgmma = true;
+  const bool withWgmma = elementsOf(product, sum, builder.symbols, device, candidates).engine == GemmEngine::Wgmma;
+  builder.products.push_back({shape, {product.batch, product.m, product.n, product.k}, elements, withWgmma});
+  GemmChoice choice = chooseTiles(shape, elements, device);
+  if (std::optional<GemmChoice> measured = measuredTiles(kernel.kernel, shape, elements, withWgmma, device)) {
+    choice = *measured;
+    elements.engine = choice.tiles.engine;
+  }
+  // A call that stands beside one kernel: no second launch.
+  std::optional<devices::GemmDescriptor> library = measuredLibrary(builder, product);
+  if (library)
+    choice.splits = 1;
   const GemmTiles &tiles = choice.tiles;
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);
   unsigned fastest = fastestDim(kernel, product);
@@ -103,6 +119,7 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   bool rowsFastest = fastest == 1 && partial < 0;
 
   KernelText text(builder, "gemm.cuh");
+  text.library = library;
   FailureOr<std::string> a = defineOperand(text, "A", product.a), b = defineOperand(text, "B", product.b);
   if (failed(a) || failed(b))
     return failure();
@@ -138,7 +155,8 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
                                                tiles.m, tiles.n, engines[static_cast<int>(tiles.engine)], tiles.depth,
                                                tiles.stages, tiles.threads(), choice.beside,
                                                splits > 1 ? llvm::formatv(", k in {0} parts", splits).str() : "")
-                                     .str());
+                                     .str() +
+                                 (library ? ", or cuBLASLt" : ""));
   if (partial < 0)
     return success();
 

@@ -2,6 +2,7 @@
 #include "codegen/cuda/gemm/Schedule.h"
 
 #include "codegen/cuda/gemm/NarrowIntegers.h"
+#include "codegen/cuda/gemm/SearchSpace.h"
 #include "ir/Extents.h"
 
 using namespace mlir;
@@ -60,9 +61,13 @@ FailureOr<KernelCode> schedule(ir::KernelOp kernel, ConstantInputs constants, Cu
 }
 
 CudaTemplate templateSchedule(ScheduleOptions options) {
-  return {{"template", canSchedule, [options](ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
+  return {{"template", canSchedule,
+           [options](ir::KernelOp kernel, ConstantInputs constants, CudaBackend &backend) {
              return schedule(kernel, constants, backend, options);
-           }}};
+           }},
+          [options](ir::KernelOp kernel, const CudaDescription &device, ArrayRef<int64_t> symbols) {
+            return templateSpace(kernel, device, symbols, options);
+          }};
 }
 
 } // namespace tcc::codegen::cuda

@@ -11,6 +11,9 @@
 namespace tcc::codegen::cuda {
 namespace {
 
+// What is not known is taken to be of a middling size.
+constexpr int64_t kUnknown = 1024;
+
 constexpr int kWarp = 32;
 
 std::vector<GemmTiles> candidates(const GemmElements &elements) {
@@ -130,9 +133,13 @@ int blocksBeside(const CudaDescription &device, int threads, int registers, int6
   return std::max(1, occupancyOf(*limits, resources, threads, sharedBytes).blocks);
 }
 
+double predictCycles(const GemmChoice &choice, const GemmShape &shape, const GemmElements &elements,
+                     const CudaDescription &device) {
+  return cyclesOf(choice, shape.batch.value_or(1), shape.m.value_or(kUnknown), shape.n.value_or(kUnknown),
+                  shape.k.value_or(kUnknown), elements, device);
+}
+
 GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, const CudaDescription &device) {
-  // What is not known is taken to be of a middling size.
-  constexpr int64_t kUnknown = 1024;
   int64_t batch = shape.batch.value_or(1), m = shape.m.value_or(kUnknown), n = shape.n.value_or(kUnknown);
   int64_t k = shape.k.value_or(kUnknown);
   bool known = shape.batch && shape.m && shape.n && shape.k;

@@ -55,4 +55,8 @@ int blocksBeside(const CudaDescription &device, int threads, int registers, int6
 /// Tiles that fit the device.
 GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, const CudaDescription &device);
 
+/// What chooseTiles goes by: clock cycles, roughly. Of use for comparisons alone.
+double predictCycles(const GemmChoice &choice, const GemmShape &shape, const GemmElements &elements,
+                     const CudaDescription &device);
+
 } // namespace tcc::codegen::cuda
