@@ -106,7 +106,7 @@ class Check:
         libraries = os.path.join(A.tree, "lib")
         self.env = dict(os.environ)
         # (A build folder's lib holds tcc's own libraries.)
-        if glob.glob(os.path.join(libraries, "libLLVM*")):
+        if glob.glob(os.path.join(libraries, "libstdc++*")):
             self.env["LD_LIBRARY_PATH"] = ":".join(filter(None, [libraries, self.env.get("LD_LIBRARY_PATH")]))
         self.env.setdefault("TCC_CACHE_DIR", os.path.join(self.scratch.name, "cache"))
         self.tcc = os.path.join(A.tree, "bin", "tcc")
@@ -119,9 +119,9 @@ class Check:
         print(f"[{time.monotonic() - START:5.0f} s] {what}: {value}", flush=True)
         self.write()
 
-    def run(self, *command, limit=120):
+    def run(self, *command, limit=120, **env):
         try:
-            return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=max(1, min(limit, left())))
+            return subprocess.run(command, env=dict(self.env, **env), capture_output=True, text=True, timeout=max(1, min(limit, left())))
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 124, "", "no time left")
         except OSError as error:
@@ -140,18 +140,20 @@ class Check:
         self.fact("device", ", ".join(f"{d['device']} {d.get('name', '')} {d.get('arch', '')}" for d in found) or f"none: {answer}", bool(found))
         return bool(found)
 
-    def device_suite(self):
-        suite = os.path.join(A.tree, "bin", "devices_test")
-        if not os.path.exists(suite):
-            suite = next(iter(glob.glob(os.path.join(A.tree, "tests", "**", "devices_test"), recursive=True)), None)
-        if suite is None:
-            return self.fact("device suite", "not in the tree", A.dry_run)
-        kind = "null" if A.dry_run else "cuda"
-        done = self.run(suite, f"--gtest_filter=*/DeviceTest.*/{kind}")
-        counts = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
-        skipped = re.search(r"\[  SKIPPED \] (\d+) test", done.stdout)
-        self.fact("device suite", f"{counts[1] if counts else 0} passed, {skipped[1] if skipped else 0} skipped" if done.returncode == 0 else (done.stdout + done.stderr)[-600:],
-                  done.returncode == 0 and counts is not None and int(counts[1]) > 0)
+    def device_suites(self):
+        """What every device promises, and the device library (tests/devices, tests/cuda_device)."""
+        for name, tests in (("devices_test", "*/DeviceTest.*/null" if A.dry_run else "*/DeviceTest.*/cuda"), ("cuda_device_test", "Gpu/*")):
+            suite = os.path.join(A.tree, "bin", name)
+            if not os.path.exists(suite):
+                suite = next(iter(glob.glob(os.path.join(A.tree, "tests", "**", name), recursive=True)), None)
+            if suite is None:
+                self.fact(name, "not in the tree", A.dry_run)
+                continue
+            done = self.run(suite, f"--gtest_filter={tests}", TCC_TEST_SOURCES=f"{ROOT}/tests", **({"TCC_DEVICE": "cuda-sim"} if A.dry_run and name == "cuda_device_test" else {}))
+            counts = re.search(r"\[  PASSED  \] (\d+) tests?", done.stdout)
+            skipped = re.search(r"\[  SKIPPED \] (\d+) test", done.stdout)
+            self.fact(name, f"{counts[1] if counts else 0} passed, {skipped[1] if skipped else 0} skipped" if done.returncode == 0 else (done.stdout + done.stderr)[-600:],
+                      done.returncode == 0 and counts is not None and int(counts[1]) > 0)
 
     def small_models(self):
         """Against PyTorch's float32 outputs, with the bounds of tests/zoo."""
@@ -272,7 +274,7 @@ class Check:
         if not self.machine():
             return
         models = self.make_models(names, batches)
-        self.device_suite()
+        self.device_suites()
         self.small_models()
         for (name, batch), future in models.items():
             try:

@@ -6,8 +6,9 @@
 #                                         ends in a slash)
 #   gpu_check.sh ARCHIVE OUT [OPTIONS]    there, in a checkout of the same commit. Options: those of gpu_check.py (--minutes, --models, ...)
 #   gpu_check.sh --dry-run PLACE OUT      without a GPU: the same steps on the simulated device, with a small model and few calls
-# Models are made there (benchmarks/zoo.py), so that no weights travel. The archive has 57 MiB, most of it LLVM, MLIR, ICU and Z3; a checkout has 19.
-# Of that, this needs benchmarks/*.sh, *.py, tests/zoo, and nothing else.
+# Models are made there (benchmarks/zoo.py), so that no weights travel. Of a build with LLVM linked statically (`cmake --preset static`,
+# `cmake --build build-static --target tcc tcc-worker devices_test cuda_device_test`) the archive has 21 MiB, of another one 57. Of the
+# checkout, which has 22, this needs benchmarks/*.sh, *.py, tests/zoo, tests/devices, tests/cuda_device, and nothing else.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '/^set/d'; exit 2; }
@@ -20,8 +21,10 @@ pack() {
   trap 'rm -rf "$tree"' EXIT
   mkdir "$tree/bin" "$tree/lib"
   for name in tcc tcc-worker; do cp "$build/bin/$name" "$tree/bin/"; done
-  file=$(find "$build/bin" "$build/tests" -name devices_test -type f | head -n 1)
-  [ -z "$file" ] || cp "$file" "$tree/bin/"
+  for name in devices_test cuda_device_test; do
+    file=$(find "$build/bin" "$build/tests" -name $name -type f | head -n 1)
+    [ -z "$file" ] || cp "$file" "$tree/bin/"
+  done
   ldd "$tree"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -vE "$system_library" |
     while read -r file; do cp -L "$file" "$tree/lib/"; done
   # Nothing may come from elsewhere that is only there by chance.

@@ -57,12 +57,29 @@ function(tcc_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
-# What every library that includes MLIR needs. The shared libMLIR and libLLVM start in about 25 ms; static linking of the
-# same code costs minutes of link time and hundreds of megabytes.
+# What links LLVM, and what every library that includes MLIR needs: shared libraries, as the distribution has them, or
+# with TCC_STATIC_LLVM the parts of them that are used (a quarter of the size, for machines without those packages).
+add_library(tcc_llvm INTERFACE)
 add_library(tcc_mlir INTERFACE)
 target_include_directories(tcc_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-target_link_libraries(tcc_mlir INTERFACE MLIR LLVM)
 target_compile_options(tcc_mlir INTERFACE -Wno-unused-parameter -Wno-deprecated-declarations)
+if(TCC_STATIC_LLVM)
+  # Files, not targets, which would bring the shared libraries along. Their order does not matter to lld.
+  file(GLOB mlir_archives "${LLVM_LIBRARY_DIR}/libMLIR*.a")
+  file(GLOB llvm_archives "${LLVM_LIBRARY_DIR}/libLLVM*.a")
+  set(other_targets ${LLVM_TARGETS_TO_BUILD})
+  list(REMOVE_ITEM other_targets X86)
+  list(JOIN other_targets "|" other_targets)
+  list(FILTER llvm_archives EXCLUDE REGEX "/libLLVM(${other_targets})[A-Z]")
+  add_library(tcc_llvm_targets STATIC "${PROJECT_SOURCE_DIR}/codegen/cpu/StaticTargets.cpp")
+  target_include_directories(tcc_llvm_targets SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(tcc_llvm INTERFACE tcc_llvm_targets ${llvm_archives} z zstd)
+  target_link_options(tcc_llvm INTERFACE -Wl,--gc-sections)
+  target_link_libraries(tcc_mlir INTERFACE ${mlir_archives} tcc_llvm)
+else()
+  target_link_libraries(tcc_llvm INTERFACE LLVM)
+  target_link_libraries(tcc_mlir INTERFACE MLIR tcc_llvm)
+endif()
 
 # tcc_use_mlir_pch(TARGET): MLIR's core headers cost 4 s of CPU in each translation unit without it.
 function(tcc_use_mlir_pch target)

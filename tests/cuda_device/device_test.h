@@ -1,4 +1,4 @@
-// Runs the kernels of tests/cuda_device/kernels on the simulated device.
+// Runs the kernels of tests/cuda_device/kernels on the simulated device, and where there is a GPU on that.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,27 +8,43 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <ostream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/devices/device.h"
 #include "runtime/devices/sim/sim_api.h"
 
 namespace tcc::sim {
 
-// Device memory: aligned as the driver's, and exactly as large as asked for.
+// The simulator, with kernels compiled with or without checks of their accesses; or a device behind the driver.
+enum class Where : uint8_t { kPlain, kChecked, kGpu };
+inline void PrintTo(Where where, std::ostream* out) {
+  *out << (where == Where::kPlain ? "plain" : where == Where::kChecked ? "checked" : "gpu");
+}
+
+// The GPU of this machine, or what $TCC_DEVICE names in its place ("cuda-sim", to try this code); null: there is none.
+devices::ComputeDevice* Gpu();
+
+void Register(void* memory, size_t bytes);
+void Unregister(void* memory);
+
+// Memory that kernels are given: aligned as the driver's, and exactly as large as asked for. A GPU works on a copy.
 template <typename T>
 class Buffer {
  public:
   explicit Buffer(size_t count, T value = T()) : count_(count), data_(Allocate(count)) {
     for (size_t i = 0; i < count; ++i) data_[i] = value;
-    RegisterMemory(data_, count * sizeof(T));
+    Register(data_, count * sizeof(T));
   }
   explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
     for (size_t i = 0; i < count_; ++i) data_[i] = values[i];
   }
   ~Buffer() {
-    UnregisterMemory(data_);
+    Unregister(data_);
     std::free(data_);
   }
   Buffer(const Buffer&) = delete;
@@ -47,10 +63,10 @@ class Buffer {
   T* data_;
 };
 
-// The kernels of one file, compiled with or without checks of their accesses.
+// The kernels of one file.
 class Kernels {
  public:
-  Kernels(const std::string& file, bool checked);
+  Kernels(const std::string& file, Where where);
   ~Kernels();
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
@@ -58,9 +74,13 @@ class Kernels {
   template <typename... Args>
   absl::Status RunWith(const std::string& name, Dim grid, Dim block, size_t shared_bytes, const LaunchOptions& options,
                        Args... args) {
+    void* params[] = {&args..., nullptr};
+    if (where_ == Where::kGpu) {
+      const bool pointers[] = {std::is_pointer_v<Args>..., false};
+      return RunOnGpu(name, grid, block, shared_bytes, params, pointers, sizeof...(args));
+    }
     absl::StatusOr<Kernel> kernel = FindKernel(handle_, name);
     if (!kernel.ok()) return kernel.status();
-    void* params[] = {&args..., nullptr};
     return Launch(*kernel, grid, block, shared_bytes, params, options);
   }
   template <typename... Args>
@@ -69,7 +89,14 @@ class Kernels {
   }
 
  private:
-  void* handle_;
+  // Pointers are those of Buffers: what they hold travels there and back.
+  absl::Status RunOnGpu(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
+                        const bool* pointers, size_t count);
+
+  const std::string file_;
+  const Where where_;
+  void* handle_ = nullptr;                   // in the simulator
+  devices::ModuleHandle* module_ = nullptr;  // on a GPU
 };
 
 // The line of kernels/FILE.cu that ends in "mark: MARK".
@@ -77,9 +104,16 @@ int LineOf(const std::string& file, const std::string& mark);
 // The text of kernels/FILE.cu.
 std::string TextOf(const std::string& file);
 
-// Tests of kernels that are right run both ways.
-class DeviceTest : public testing::TestWithParam<bool> {};
-#define TCC_DEVICE_TESTS(SUITE) \
-  INSTANTIATE_TEST_SUITE_P(Sim, SUITE, testing::Bool(), [](const auto& i) { return i.param ? "checked" : "plain"; })
+// Tests of kernels that are right run everywhere.
+class DeviceTest : public testing::TestWithParam<Where> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Where::kGpu && Gpu() == nullptr) GTEST_SKIP() << "no GPU here";
+  }
+};
+#define TCC_DEVICE_TESTS(SUITE)                                                                             \
+  INSTANTIATE_TEST_SUITE_P(Sim, SUITE, testing::Values(Where::kPlain, Where::kChecked),                     \
+                           [](const auto& i) { return i.param == Where::kChecked ? "checked" : "plain"; }); \
+  INSTANTIATE_TEST_SUITE_P(Gpu, SUITE, testing::Values(Where::kGpu), [](const auto& i) { return "gpu"; })
 
 }  // namespace tcc::sim

@@ -30,7 +30,7 @@ class Faults : public testing::Test {
     return MessageOf(plain_, kernel, grid, block, 0, args...);
   }
 
-  Kernels checked_{"faults", true}, plain_{"faults", false};
+  Kernels checked_{"faults", Where::kChecked}, plain_{"faults", Where::kPlain};
   Buffer<float> x_{std::vector<float>(256, 1.0f)}, y_{size_t{256}};
 
  private:
@@ -133,7 +133,7 @@ TEST_F(Faults, DivergentCollectives) {
 // A launch that failed leaves nothing behind.
 TEST_F(Faults, TheNextLaunchIsFine) {
   PlainMessage("barrier_in_branch", {1}, {64}, x_.get());
-  Kernels kernels("threads", false);
+  Kernels kernels("threads", Where::kPlain);
   Buffer<int> out(64);
   ASSERT_TRUE(kernels.Run("write_indices", {1}, {64}, out.get()).ok());
   EXPECT_EQ(out[63], 63);

@@ -9,6 +9,11 @@ namespace {
 
 class Warpgroup : public DeviceTest {
  protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (GetParam() != Where::kGpu || Gpu() == nullptr || Gpu()->kind() != devices::Kind::kCuda) return;
+    if (Gpu()->properties().compute_capability != 90) GTEST_SKIP() << "wgmma is of sm_90a";
+  }
   Kernels kernels_{"warpgroup", GetParam()};
 
   template <typename Float>
