@@ -68,6 +68,10 @@ struct KernelCode {
   /// Where the code finds out an extent of its results (one symbol of theirs, that nothing has bound before): the
   /// temporary in which it leaves that number, as an i64. -1: it does not.
   int32_t found = -1;
+  /// So many launches find out extents of results before there are results; they take operands and the temporary
+  /// `found` alone, in which they leave the extents of all axes of all results. What an extent should be anyway is
+  /// compared.
+  int32_t findLaunches = 0;
   /// Then, for each result, as many elements as there may be: those that there are come first, in row-major order.
   /// Null: its type says it.
   llvm::SmallVector<mlir::AffineExpr> capacities;
@@ -115,6 +119,9 @@ public:
   virtual llvm::Expected<CodeBundle> finish() = 0;
   /// Whether a launch costs so much that kernels are merged which gain nothing else by it: asked by the graph passes.
   virtual bool launchesAreCostly() const { return false; }
+  /// Whether kernels work in memory of their own: what is a library call on the host costs transfers. Asked by the
+  /// planner.
+  virtual bool hasOwnMemory() const { return false; }
 };
 
 inline mlir::FailureOr<KernelCode> Target::addLibraryKernel(mlir::Operation *op) {

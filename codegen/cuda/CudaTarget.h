@@ -33,6 +33,7 @@ public:
   mlir::FailureOr<KernelCode> addLibraryKernel(mlir::Operation *op) override;
   llvm::Expected<CodeBundle> finish() override;
   bool launchesAreCostly() const override { return true; }
+  bool hasOwnMemory() const override { return true; }
 
   /// The ways to schedule a kernel that addKernel() takes, where it has setChoice(). `symbols`: values of its symbols.
   ScheduleSpace space(ir::KernelOp kernel, llvm::ArrayRef<int64_t> symbols) const;

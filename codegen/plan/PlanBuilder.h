@@ -43,6 +43,8 @@ private:
   mlir::LogicalResult buildOp(mlir::Operation *op, Instructions &out);
   /// Makes the op a view of its operand if that is possible.
   mlir::FailureOr<bool> tryView(mlir::Operation *op, Instructions &out);
+  /// The same for a reshape to extents that are data, of targets with memory of their own (PlanShapes.cpp).
+  mlir::FailureOr<bool> tryDynamicReshape(mlir::Operation *op, Instructions &out);
   mlir::LogicalResult emitView(mlir::Operation *op, ValueId source, const ir::Exprs &strides, mlir::AffineExpr offset,
                                Instructions &out);
   mlir::LogicalResult buildLibrary(mlir::Operation *op, Instructions &out);
@@ -52,6 +54,10 @@ private:
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op, Instructions &out);
   mlir::LogicalResult buildCode(mlir::Operation *op, const KernelCode &code, const std::string &name,
                                 Instructions &out);
+  /// Emits KernelCode::findLaunches and binds the symbols of results; returns the temporary of the extents.
+  mlir::FailureOr<ValueId> findExtents(mlir::Operation *op, const KernelCode &code, const std::string &name,
+                                       llvm::ArrayRef<ValueId> inputs, std::vector<LaunchRecord> &records,
+                                       Instructions &out);
   /// `buffers`: results, then temporaries.
   mlir::LogicalResult viewFound(mlir::Operation *op, const KernelCode &code, llvm::ArrayRef<ValueId> buffers,
                                 Instructions &out);

@@ -103,6 +103,14 @@ LogicalResult PlanBuilder::buildCode(Operation *op, const KernelCode &code, cons
     buffers.push_back(*id);
   }
   size_t numInputs = buffers.size();
+  std::vector<LaunchRecord> deviceLaunches;
+  ValueId extents = kNoValue;
+  if (code.findLaunches > 0) {
+    FailureOr<ValueId> found = findExtents(op, code, name, buffers, deviceLaunches, out);
+    if (failed(found))
+      return failure();
+    extents = *found;
+  }
   auto allocate = [&](plan::Allocate allocation, ValueId value, AffineExpr bytes) {
     allocation.result = value;
     if (registers.isKnownAtStart(bytes))
@@ -136,6 +144,10 @@ LogicalResult PlanBuilder::buildCode(Operation *op, const KernelCode &code, cons
     allocate(std::move(allocation), id, ir::simplifyExtent((count * DTypeBits(allocation.dtype)).ceilDiv(8)));
   }
   for (auto [i, bytes] : llvm::enumerate(code.temporaryBytes)) {
+    if (extents != kNoValue && static_cast<int32_t>(i) == code.found) {
+      buffers.push_back(extents);
+      continue;
+    }
     plan::Allocate allocation;
     bool isFound = static_cast<int32_t>(i) == code.found;
     allocation.dtype = isFound ? DType::kI64 : DType::kU8;
@@ -156,8 +168,9 @@ LogicalResult PlanBuilder::buildCode(Operation *op, const KernelCode &code, cons
       inPlace.push_back({buffers[numInputs + to], buffers[from],
                          llvm::any_of(code.copies, [&, to = to](auto &copy) { return copy.second == to; })});
 
-  std::vector<LaunchRecord> deviceLaunches;
   for (auto [position, spec] : llvm::enumerate(code.launches)) {
+    if (static_cast<int32_t>(position) < code.findLaunches)
+      continue;
     bool copies =
         llvm::any_of(code.copies, [at = position](auto &copy) { return copy.first == static_cast<int32_t>(at); });
     FailureOr<LaunchOperands> operands = emitLaunch(op, spec, buffers, out);
@@ -184,10 +197,58 @@ LogicalResult PlanBuilder::buildCode(Operation *op, const KernelCode &code, cons
   record(op, name, code.schedule, static_cast<int>(code.launches.size()));
   result.explain.back().deviceLaunches = std::move(deviceLaunches);
 
-  if (code.found >= 0)
+  if (code.found >= 0 && extents == kNoValue)
     return viewFound(op, code, llvm::ArrayRef(buffers).drop_front(numInputs), out);
   bindResults(op, out);
   return success();
+}
+
+// The launches that find out extents, and the numbers that they leave.
+FailureOr<ValueId> PlanBuilder::findExtents(Operation *op, const KernelCode &code, const std::string &name,
+                                            ArrayRef<ValueId> inputs, std::vector<LaunchRecord> &records,
+                                            Instructions &out) {
+  int64_t axes = 0;
+  for (Type type : op->getResultTypes())
+    axes += cast<RankedTensorType>(type).getRank();
+  plan::Allocate allocation;
+  allocation.dtype = DType::kI64;
+  allocation.dims = {Operand::Imm(std::max<int64_t>(axes, 1))};
+  ValueId found = allocation.result = makeValue();
+  result.values[found].bytes = getAffineConstantExpr(8 * std::max<int64_t>(axes, 1), context);
+  out.push_back(std::move(allocation));
+  llvm::SmallVector<ValueId> buffers(inputs);
+  buffers.append(op->getNumResults() + code.temporaryBytes.size(), kNoValue);
+  buffers[inputs.size() + op->getNumResults() + code.found] = found;
+  for (const LaunchSpec &spec : llvm::ArrayRef(code.launches).take_front(code.findLaunches)) {
+    FailureOr<LaunchOperands> operands = emitLaunch(op, spec, buffers, out);
+    if (failed(operands))
+      return failure();
+    FailureOr<plan::DeviceLaunch> launch = emitDeviceLaunch(op, *spec.device, std::move(*operands), out);
+    if (failed(launch))
+      return failure();
+    launch->name = name;
+    out.push_back(std::move(*launch));
+    records.push_back(describe(spec));
+  }
+  int64_t position = 0;
+  for (Type type : op->getResultTypes())
+    for (auto [axis, extent] : llvm::enumerate(ir::getExtents(type))) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(extent);
+      if (symbol && !registers.isBound(symbol.getPosition())) {
+        out.push_back(plan::ReadElement{static_cast<RegisterId>(symbol.getPosition()), found, position++});
+        registers.bind(symbol.getPosition());
+        continue;
+      }
+      RegisterId number = registers.makeRegister();
+      out.push_back(plan::ReadElement{number, found, position++});
+      FailureOr<Operand> wanted = emit(extent, op, out);
+      if (failed(wanted))
+        return failure();
+      out.push_back(
+          plan::CheckEqual{Operand::Reg(number), *wanted,
+                           name + ": the extent of axis " + std::to_string(axis) + " is not that of the model"});
+    }
+  return found;
 }
 
 // The extent that the code has found out is read, and results are as much of their memory as it says.

@@ -34,6 +34,8 @@ LogicalResult PlanBuilder::buildOp(Operation *op, Instructions &out) {
   if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()))
     return op->emitError("is no op of the tcc dialect: it cannot be in a plan");
   FailureOr<bool> view = tryView(op, out);
+  if (succeeded(view) && !*view && target && target->hasOwnMemory())
+    view = tryDynamicReshape(op, out);
   if (failed(view))
     return failure();
   if (*view)

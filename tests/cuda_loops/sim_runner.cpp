@@ -188,7 +188,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
   if (run.error == 0) {
     auto want = ir::interpret(reference, run.inputs);
     ASSERT_TRUE(want.ok()) << want.status();
-    expected = *want;
+    for (const Tensor& tensor : *want) expected.push_back(*tensor.Contiguous());  // (some are views)
   }
   std::vector<int64_t> symbols = run.symbols;
   auto evaluate = [&](mlir::AffineExpr expr) -> int64_t {
@@ -205,9 +205,9 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
   llvm::DenseMap<mlir::Value, int64_t> bytes_of;
   auto function = *program.lowered->getOps<mlir::func::FuncOp>().begin();
   for (auto [argument, input] : llvm::zip(function.getArguments(), run.inputs)) {
-    const int64_t size = DTypeBits(input.dtype()) / 8;
-    values[argument] = allocate(input.num_elements() * size, run.offset * size);
-    if (input.num_elements() > 0) memcpy(values[argument]->data(), input.data(), input.num_elements() * size);
+    const int64_t bytes = static_cast<int64_t>(DTypeBytes(input.dtype(), input.num_elements()));
+    values[argument] = allocate(bytes, run.offset * DTypeBits(input.dtype()) / 8);
+    if (bytes > 0) memcpy(values[argument]->data(), input.data(), bytes);
   }
   long long error = 0;
   DeviceMemory* error_word = allocate(sizeof(error));
@@ -219,16 +219,37 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
     for (mlir::Value input : kernel.getOperands()) buffers.push_back(values.lookup(input));
     auto size_of = [&](mlir::Value result, mlir::AffineExpr elements) {
       auto type = llvm::cast<mlir::RankedTensorType>(result.getType());
-      const int64_t bytes = DTypeBits(ir::getDType(type.getElementType())) / 8;
-      return bytes * evaluate(elements ? elements : ir::product(&context_, ir::getExtents(type)));
+      const int64_t count = evaluate(elements ? elements : ir::product(&context_, ir::getExtents(type)));
+      return static_cast<int64_t>(DTypeBytes(ir::getDType(type.getElementType()), count));
     };
-    for (mlir::OpResult result : kernel.getResults()) {
-      const unsigned number = result.getResultNumber();
-      bytes_of[result] = size_of(result, number < code.capacities.size() ? code.capacities[number] : nullptr);
-      buffers.push_back(values[result] = allocate(bytes_of[result]));
-    }
+    auto make_results = [&] {
+      for (mlir::OpResult result : kernel.getResults()) {
+        const unsigned number = result.getResultNumber();
+        bytes_of[result] = size_of(result, number < code.capacities.size() ? code.capacities[number] : nullptr);
+        buffers[kernel.getNumOperands() + number] = values[result] = allocate(bytes_of[result]);
+      }
+    };
+    const size_t first_temporary = kernel.getNumOperands() + kernel.getNumResults();
+    buffers.resize(first_temporary);
+    if (code.findLaunches == 0) make_results();
     for (mlir::AffineExpr bytes : code.temporaryBytes) buffers.push_back(allocate(evaluate(bytes)));
-    for (const LaunchSpec& launch : code.launches) {
+    for (size_t number = 0; number < code.launches.size(); ++number) {
+      const LaunchSpec& launch = code.launches[number];
+      if (code.findLaunches > 0 && number == static_cast<size_t>(code.findLaunches)) {
+        // The symbols that results have and nothing else, in order, are the next ones.
+        memcpy(&error, error_word->data(), sizeof(error));
+        if (error != 0) break;
+        const auto* found = static_cast<const int64_t*>(buffers[first_temporary + code.found]->data());
+        for (mlir::Type type : kernel.getResultTypes())
+          for (mlir::AffineExpr extent : ir::getExtents(type)) {
+            auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(extent);
+            if (symbol && symbol.getPosition() == symbols.size())
+              symbols.push_back(*found++);
+            else
+              ASSERT_EQ(*found++, evaluate(extent));
+          }
+        make_results();
+      }
       ASSERT_TRUE(launch.device);
       std::vector<void*> pointers;
       for (int32_t buffer : launch.buffers) pointers.push_back(buffers[buffer]->data());
@@ -261,10 +282,9 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
       ASSERT_TRUE(status.ok()) << status;
       for (int64_t i = 0; i < count; ++i) ASSERT_EQ(static_cast<int32_t*>(counter_pointer)[i], 0) << "counter " << i;
     }
-    if (code.found < 0) continue;
+    if (code.found < 0 || code.findLaunches > 0) continue;
     // The symbol that the results have and nothing else: the last one.
-    memcpy(&symbols.emplace_back(), buffers[kernel.getNumOperands() + kernel.getNumResults() + code.found]->data(),
-           sizeof(int64_t));
+    memcpy(&symbols.emplace_back(), buffers[first_temporary + code.found]->data(), sizeof(int64_t));
     for (mlir::Value result : kernel.getResults()) {
       ASSERT_LE(size_of(result, nullptr), bytes_of[result]);
       bytes_of[result] = size_of(result, nullptr);
@@ -278,7 +298,7 @@ void SimRunner::RunOne(Program& program, const Run& run, Kernels& kernels) {
   for (auto [value, want] : llvm::zip(returned, expected)) {
     DeviceMemory* memory = values.lookup(value);
     ASSERT_NE(memory, nullptr);
-    ASSERT_EQ(bytes_of.lookup(value), want.num_elements() * DTypeBits(want.dtype()) / 8);
+    ASSERT_EQ(bytes_of.lookup(value), static_cast<int64_t>(DTypeBytes(want.dtype(), want.num_elements())));
     Compare(Tensor::Wrap(memory->data(), want.dtype(), want.dims(), ContiguousStrides(want.dims()), [] {}), want,
             run.tolerance);
   }

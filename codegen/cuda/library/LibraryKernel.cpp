@@ -1,6 +1,7 @@
 //===- LibraryKernel.cpp --------------------------------------------------===//
 #include "codegen/cuda/library/LibraryKernel.h"
 
+#include "ir/ElementTypes.h"
 #include "ir/OpAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -8,14 +9,22 @@ using namespace mlir;
 
 namespace tcc::codegen::cuda {
 
+std::string storageText(Type element) {
+  std::string text = elementText(element);
+  int bits = DTypeBits(ir::getDType(element));
+  if (!text.empty() || bits == 0)
+    return text;
+  return bits <= 8 ? "unsigned char" : bits == 64 ? "unsigned long long" : "";
+}
+
 Type elementTypeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 LibraryKernel::LibraryKernel(Operation *op, CudaBackend &backend)
     : op(op), context(op->getContext()), symbols(ir::getSymbols(op)), backend(backend) {
   for (Value operand : op->getOperands())
-    types.push_back(elementText(elementTypeOf(operand)));
+    types.push_back(storageText(elementTypeOf(operand)));
   for (Value result : op->getResults())
-    types.push_back(elementText(elementTypeOf(result)));
+    types.push_back(storageText(elementTypeOf(result)));
 }
 
 LibraryKernel::LibraryKernel(Operation *op, CudaBackend &backend, int firstTemporary)
@@ -35,6 +44,14 @@ void LibraryKernel::setCapacity(unsigned result, AffineExpr elements) {
 int LibraryKernel::found() {
   code.found = static_cast<int32_t>(code.temporaryBytes.size());
   return temporary(constant(1), "long long", 8);
+}
+
+int LibraryKernel::foundExtents() {
+  int64_t axes = 0;
+  for (Value result : op->getResults())
+    axes += cast<RankedTensorType>(result.getType()).getRank();
+  code.found = static_cast<int32_t>(code.temporaryBytes.size());
+  return temporary(constant(std::max<int64_t>(axes, 1)), "long long", 8);
 }
 
 AffineExpr LibraryKernel::product(ArrayRef<AffineExpr> extents) const {
@@ -109,9 +126,13 @@ Axis axisOf(const LibraryKernel &kernel, Value tensor, int64_t axis) {
 }
 
 static const LibrarySchedule *find(Operation *op) {
-  static const LibrarySchedule *const all[] = {&topKSchedule,     &dynamicTopKSchedule, &scanSchedule,
-                                               &nonzeroSchedule,  &compressSchedule,    &nonMaxSuppressionSchedule,
-                                               &plainNmsSchedule, &roiAlignSchedule};
+  static const LibrarySchedule *const all[] = {
+      &topKSchedule,         &dynamicTopKSchedule, &scanSchedule,
+      &nonzeroSchedule,      &compressSchedule,    &nonMaxSuppressionSchedule,
+      &plainNmsSchedule,     &roiAlignSchedule,    &castSchedule,
+      &dynamicSliceSchedule, &dynamicPadSchedule,  &dynamicExpandSchedule,
+      &dynamicTileSchedule,  &rangeSchedule,       &oneHotSchedule,
+  };
   if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()))
     return nullptr;
   StringRef name = ir::getKernelName(op);
@@ -125,8 +146,11 @@ bool hasLibraryKernel(Operation *op) {
   const LibrarySchedule *schedule = find(op);
   if (!schedule)
     return false;
-  auto known = [](Value value) {
-    return isa<RankedTensorType>(value.getType()) && !elementText(elementTypeOf(value)).empty();
+  auto known = [&](Value value) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return false;
+    Type element = elementTypeOf(value);
+    return !(schedule->narrow ? storageText(element) : elementText(element)).empty();
   };
   return llvm::all_of(op->getOperands(), known) && llvm::all_of(op->getResults(), known) && schedule->accepts(op);
 }

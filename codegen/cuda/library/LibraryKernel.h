@@ -32,6 +32,10 @@ public:
   int temporary(mlir::AffineExpr elements, llvm::StringRef type, int64_t bytes);
   /// The temporary in which the code leaves the numbers that it finds out (KernelCode::found).
   int found();
+  /// The same for launches that find out the extents of results before there are any (KernelCode::findLaunches): one
+  /// number for each axis of each result. Those launches come first; endFinding() is after them.
+  int foundExtents();
+  void endFinding() { code.findLaunches = static_cast<int32_t>(code.launches.size()); }
 
   mlir::AffineExpr constant(int64_t value) const { return mlir::getAffineConstantExpr(value, context); }
   mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> extents) const;
@@ -66,6 +70,9 @@ private:
   llvm::SmallVector<std::string> types; ///< of all buffers
 };
 
+/// What an element that is only moved is stored as: as elementText(), and an unsigned integer of its width for others.
+/// "unsigned char" for packed types, several elements of which are in a byte. Empty for strings.
+std::string storageText(mlir::Type element);
 mlir::Type elementTypeOf(mlir::Value tensor);
 
 /// Whether there is a device kernel for an op that has no form as loops.
@@ -78,7 +85,11 @@ struct LibrarySchedule {
   llvm::StringLiteral op; ///< mnemonic, or the kernel of tcc.library
   bool (*accepts)(mlir::Operation *op);
   void (*apply)(LibraryKernel &kernel);
+  bool narrow = false; ///< takes operands and results that have no elementText() as well
 };
+extern const LibrarySchedule castSchedule; // Cast.cpp
+extern const LibrarySchedule dynamicSliceSchedule, dynamicPadSchedule, dynamicExpandSchedule, dynamicTileSchedule,
+    rangeSchedule, oneHotSchedule;                                        // Shapes.cpp
 extern const LibrarySchedule topKSchedule, dynamicTopKSchedule;           // TopK.cpp
 extern const LibrarySchedule scanSchedule;                                // Scan.cpp
 extern const LibrarySchedule nonzeroSchedule, compressSchedule;           // Select.cpp
