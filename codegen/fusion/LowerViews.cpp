@@ -1,5 +1,6 @@
 //===- LowerViews.cpp - ops that only move elements -----------------------===//
 #include "codegen/fusion/Lowering.h"
+#include "codegen/fusion/Passes.h"
 #include "codegen/fusion/ScalarOps.h"
 
 using namespace mlir;
@@ -165,9 +166,7 @@ LoweredValues lowerPad(ir::PadOp op, KernelBuilder &kernel) {
 }
 
 LoweredValues lowerConcat(ir::ConcatOp op, KernelBuilder &kernel) {
-  // Each element would test where it comes from: with many operands that costs more than a copy of each.
-  constexpr size_t kMostOperands = 16;
-  if (op.getXs().size() > kMostOperands)
+  if (op.getXs().size() > kMostConcatOperands)
     return failure();
   return lowered(kernel.map(extentsOf(op.getY()), elementOf(op.getY()), [&](Nest &nest) {
     AffineExpr begin = nest.constant(0), index = nest.dim(op.getAxis());

@@ -12,6 +12,10 @@ namespace tcc::codegen {
 
 class Target;
 
+/// Operands of a concatenation that is a kernel. Each element tests where it comes from: with more of them that costs
+/// more than a copy of each.
+constexpr unsigned kMostConcatOperands = 16;
+
 #define GEN_PASS_DECL
 #include "codegen/fusion/Passes.h.inc"
 

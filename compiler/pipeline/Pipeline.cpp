@@ -39,6 +39,9 @@ void addSimplifyPipeline(OpPassManager &passes, const PipelineOptions &options) 
     // Reshapes of reshapes, or siblings would not look alike.
     passes.addPass(createCanonicalizerPass());
     passes.addPass(ir::createMergeSlicedOpsPass());
+    ir::SplitConcatsPassOptions concats;
+    concats.mostOperands = codegen::kMostConcatOperands;
+    passes.addPass(ir::createSplitConcatsPass(concats));
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createCSEPass());
   }

@@ -98,6 +98,15 @@ def MergeSlicedOpsPass : Pass<"tcc-merge-sliced-ops"> {
   let dependentDialects = ["::tcc::ir::TCCDialect"];
 }
 
+def SplitConcatsPass : Pass<"tcc-split-concats"> {
+  let summary = "Concatenations of many operands become trees of ones that kernels are made of";
+  let description = [{
+    For targets on which what is not a kernel runs elsewhere, with its operands and result copied there and back.
+  }];
+  let dependentDialects = ["::tcc::ir::TCCDialect"];
+  let options = [Option<"mostOperands", "most-operands", "unsigned", "16", "of one concatenation; at least 2">];
+}
+
 //===- Precision -----------------------------------------------------------===//
 
 def ConvertPrecisionPass : Pass<"tcc-convert-precision"> {

@@ -32,6 +32,7 @@ const std::map<std::string, std::unique_ptr<mlir::Pass> (*)()>& passes() {
       {"FoldConstants", [] { return createFoldConstantsPass(); }},
       {"MergeMatmuls", createMergeMatmulsPass},
       {"MergeSlicedOps", createMergeSlicedOpsPass},
+      {"SplitConcats", [] { return createSplitConcatsPass({2}); }},
       {"PropagateChannelsLast", createPropagateChannelsLastPass},
   };
   return *list;
