@@ -63,7 +63,7 @@ void CudaBackend::loadDialects(MLIRContext *context) {
 }
 
 func::FuncOp CudaBackend::createFunction(llvm::StringRef name, llvm::ArrayRef<Type> bufferElements, unsigned numScalars,
-                                         bool withErrorWord) {
+                                         bool withErrorWord, bool withCounters) {
   OpBuilder b(context);
   llvm::SmallVector<Type> inputs;
   auto flat = [](Type element) { return MemRefType::get({ShapedType::kDynamic}, element); };
@@ -72,6 +72,8 @@ func::FuncOp CudaBackend::createFunction(llvm::StringRef name, llvm::ArrayRef<Ty
   inputs.append(numScalars, b.getIndexType());
   if (withErrorWord)
     inputs.push_back(flat(b.getI64Type()));
+  if (withCounters)
+    inputs.push_back(flat(b.getI32Type()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   b.setInsertionPointToEnd(module->getBody());
   auto function = b.create<func::FuncOp>(module->getLoc(), name, b.getFunctionType(inputs, {}));

@@ -64,7 +64,7 @@ public:
 
   /// An empty function to fill, in a module of its own: its body has one block, whose arguments are those above.
   mlir::func::FuncOp createFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Type> bufferElements,
-                                    unsigned numScalars, bool withErrorWord = false);
+                                    unsigned numScalars, bool withErrorWord = false, bool withCounters = false);
 
   /// Prints a function that createFunction() made, queues its text and takes the function over. Its name is a hint for
   /// the symbol. Returns the symbol to launch, which kernels of equal text share: it depends on nothing but hint and

@@ -86,18 +86,30 @@ TEST(CudaMatmul, Wgmma) {
       {.text = Product({"s0", "s1"}, {"s1", "s2"}, {"s0", "s2"}, "f16", 3, false, true), .symbols = {130, 77, 33}},
       {.wgmma = true});
 }
-// Few tiles and a long sum: blocks share it.
+// Few tiles and a long sum: blocks share it, in one launch, with all that an epilogue may be.
 TEST(CudaMatmul, SplitSums) {
-  for (std::string element : {"f32", "f16"}) {
+  for (std::string element : {"f32", "f16", "bf16", "f64"}) {
+    SCOPED_TRACE(element);
     Case test{.text = Product({"3", "2050"}, {"2050", "33"}, {"3", "33"}, element)};
     KernelCode code;
-    ASSERT_EQ(CudaTexts(test, "sm_80", &code).size(), 2u);
+    ASSERT_EQ(CudaTexts(test, "sm_80", &code).size(), 1u);
     EXPECT_EQ(code.temporaryBytes.size(), 1u);
-    test.tolerance = 1e-4;
+    EXPECT_TRUE(code.launches[0].device->counters);
+    test.tolerance = element == "bf16" ? 1e-2 : 1e-4;
     CheckCuda(test);
   }
-  // Partial sums in vectors.
-  CheckCuda({.text = Product({"3", "1030"}, {"1030", "36"}, {"3", "36"}, "f16"), .tolerance = 1e-4});
+  // Several tiles, which have a counter each.
+  CheckCuda({.text = Product({"2", "3", "1030"}, {"2", "1030", "130"}, {"2", "3", "130"}, "f16"), .tolerance = 1e-4});
+}
+// Also where rows vary, if there are never many of them: there are as many tiles, sums and counters as they take.
+TEST(CudaMatmul, SplitSumsOfRowsThatVary) {
+  std::string text = Product({"s0", "2050"}, {"2050", "36"}, {"s0", "36"}, "f32", 1);
+  ASSERT_EQ(CudaTexts({.text = text, .symbols = {3}}, "sim")[0].text.find("Parts<"), std::string::npos);
+  const std::string any = "\"s0\", 0, 100000, 1", few = "\"s0\", 0, 70, 1";
+  ASSERT_NE(text.find(any), std::string::npos);
+  text.replace(text.find(any), any.size(), few);
+  ASSERT_NE(CudaTexts({.text = text, .symbols = {3}}, "sim")[0].text.find("Parts<"), std::string::npos);
+  for (int64_t rows : {0, 3, 70}) CheckCuda({.text = text, .symbols = {rows}, .tolerance = 1e-4});
 }
 TEST(CudaMatmul, Batches) {
   CheckCuda({.text = Product({"3", "2", "5", "9"}, {"3", "2", "9", "17"}, {"3", "2", "5", "17"}, "f32")});

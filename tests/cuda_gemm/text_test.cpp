@@ -67,6 +67,21 @@ TEST(CudaGemmFaults, MissingBarriers) {
               "");
   }
 }
+// Sums that blocks share: without the fence, or where the counter is no atomic one, nothing says that the last block
+// sees what the others wrote.
+TEST(CudaGemmFaults, SplitSums) {
+  const Case test = Plain("3", "36", "1030", "f16");
+  ASSERT_NE(CudaTexts(test, "sim")[0].text.find("Parts<"), std::string::npos);
+  const auto with = [&](const std::string& macro) {
+    return FaultOf(test, [&](std::string& text) { text.insert(0, "#include \"tcc/platform.cuh\"\n" + macro + "\n"); });
+  };
+  EXPECT_EQ(with(""), "");
+  EXPECT_NE(with("#define __threadfence() static_cast<void>(0)").find("race"), std::string::npos);
+  EXPECT_NE(with("#define atomicInc(address, most) (*(address) == (most) ? (*(address) = 0, (most)) : (*(address))++)")
+                .find("race"),
+            std::string::npos);
+  EXPECT_NE(with("#define atomicInc(address, most) (most)"), "");
+}
 // An index that is one too great leaves a buffer, or is not where a vector may be.
 TEST(CudaGemmFaults, WrongIndices) {
   for (const Faulty& fault : FaultCases()) {

@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(32) sum_parts(float* out, float* pa
     return;
   }
   if (threadIdx.x == 0) partial[block] = in[block];
-  if (!tcc::is_last_of(counters + block / parts, (unsigned)parts)) return;
+  if (!tcc::is_last_of(counters, block / parts, (unsigned)parts)) return;
   float sum = 0;
   for (int i = 0; i < parts; ++i) sum += partial[first + i];
   if (threadIdx.x == 0) out[block / parts] = sum;

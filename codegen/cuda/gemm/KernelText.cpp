@@ -202,6 +202,11 @@ std::string KernelText::value(AffineExpr expr) {
   return cppExpr(expr, {}, ranges);
 }
 
+std::string KernelText::counters(AffineExpr count) {
+  numCounters = gemm::simplify(count);
+  return "counters";
+}
+
 FailureOr<std::string> KernelText::functor(StringRef name, ArrayRef<StringRef> indices, ArrayRef<Type> extra,
                                            Type result,
                                            function_ref<Value(gemm::Emit &, const gemm::Frame &, ValueRange)> body) {
@@ -382,6 +387,10 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
     std::string name = "s" + std::to_string(symbol);
     parameters += (parameters.empty() ? "long long " : ", long long ") + name + "_";
     values += "  const Index " + name + " = static_cast<Index>(" + name + "_);\n";
+  }
+  if (numCounters) {
+    device.counters = numCounters;
+    parameters += parameters.empty() ? "int* counters" : ", int* counters";
   }
   for (Attribute from : kernel.kernel.getSources())
     source.sources.push_back(cast<StringAttr>(from).getValue().str());

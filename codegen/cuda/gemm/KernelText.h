@@ -79,6 +79,8 @@ public:
   std::string symbol(unsigned position);
   /// The same for every symbol of an expression; its value in the entry point.
   std::string value(mlir::AffineExpr expr);
+  /// The name of the launch's counters (Target.h), of which there are so many.
+  std::string counters(mlir::AffineExpr count);
 
   /// Appends text before the entry point.
   void define(llvm::StringRef text) { definitions += text; }
@@ -113,6 +115,7 @@ private:
   std::string header, definitions;
   llvm::SmallVector<int> buffers;
   std::map<unsigned, int> scalars; ///< symbol -> position among the scalars
+  mlir::AffineExpr numCounters;    ///< null: none
 };
 
 } // namespace tcc::codegen::cuda

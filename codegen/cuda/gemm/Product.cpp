@@ -88,8 +88,12 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
                             const ScheduleOptions &options) {
   const gemm::TemplateKernel &kernel = builder.kernel;
   Type sum = gemm::accumulationType(kernel.resultElement());
-  GemmShape shape{ir::getConstant(product.batch), ir::getConstant(product.m), ir::getConstant(product.n),
-                  ir::getConstant(product.k)};
+  auto atMost = [&](AffineExpr extent) -> std::optional<int64_t> {
+    constexpr int64_t kMiddling = 1024;
+    int64_t most = ir::getRange(extent, builder.symbols).second;
+    return most <= kMiddling ? most : ir::getConstant(extent);
+  };
+  GemmShape shape{atMost(product.batch), atMost(product.m), atMost(product.n), ir::getConstant(product.k)};
   const CudaDescription &device = builder.backend.device();
   GemmElements elements = elementsOf(product, sum, builder.symbols, device, options);
   // (wgmma is a candidate wherever it fits.)
@@ -102,7 +106,7 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
     choice = *measured;
     elements.engine = choice.tiles.engine;
   }
-  // A call that stands beside one kernel: no second launch.
+  // What a call stands beside has the product's operands and no others.
   std::optional<devices::GemmDescriptor> library = measuredLibrary(builder, product);
   if (library)
     choice.splits = 1;
@@ -110,44 +114,37 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);
   unsigned fastest = fastestDim(kernel, product);
 
-  int partial = -1;
-  AffineExpr results = gemm::simplify(product.batch * product.m * product.n);
-  // Partial sums have to be within reach of the index type, too.
-  if (choice.splits > 1 && ir::getConstant(results).value_or(INT64_MAX) < (int64_t(1) << 30) / choice.splits)
-    partial = builder.addTemporary(results * choice.splits, sum);
-  int splits = partial >= 0 ? choice.splits : 1;
-  bool rowsFastest = fastest == 1 && partial < 0;
+  int splits = choice.splits;
+  bool rowsFastest = fastest == 1;
 
   KernelText text(builder, "gemm.cuh");
   text.library = library;
   FailureOr<std::string> a = defineOperand(text, "A", product.a), b = defineOperand(text, "B", product.b);
   if (failed(a) || failed(b))
     return failure();
-  std::string body = extentsText(text, product, splits), epilogue, zeros;
-  if (partial >= 0) {
-    int64_t vector = 16 / elements.sumBytes;
-    epilogue = llvm::formatv("tcc::gemm::StorePartial<{0}, Index, {1}>{{{2}, extents}", sumType(builder),
-                             *shape.n % vector == 0 ? vector : 1, text.buffer(partial))
-                   .str();
-  } else {
-    // Without tensor cores a warp stages 4 rows, which are neighbours only where the operand's are not.
-    constexpr unsigned kMost = 8, kRows = 4;
-    bool simt = tiles.engine == GemmEngine::Simt;
-    unsigned widest = !simt || !rowsFastest ? kMost : product.a.access(builder.symbols).alongK ? kRows : 1;
-    FailureOr<std::string> made = text.tileEpilogue(product.result, fastest, widest, simt ? kRows : kMost);
-    if (failed(made))
-      return failure();
-    epilogue = *made;
-  }
+  std::string body = extentsText(text, product, splits), zeros, parts;
+  // Without tensor cores a warp stages 4 rows, which are neighbours only where the operand's are not.
+  constexpr unsigned kMost = 8, kRows = 4;
+  bool simt = tiles.engine == GemmEngine::Simt;
+  unsigned widest = !simt || !rowsFastest ? kMost : product.a.access(builder.symbols).alongK ? kRows : 1;
+  FailureOr<std::string> epilogue = text.tileEpilogue(product.result, fastest, widest, simt ? kRows : kMost);
+  if (failed(epilogue))
+    return failure();
   if (elements.zeros)
     zeros = ", " + defineZeros(text, product);
+  if (splits > 1) {
+    int partial = builder.addTemporary(blocks * (splits * tiles.m * tiles.n), sum);
+    parts = llvm::formatv("{0}, tcc::gemm::Parts<{1}>{{{2}, {3}}", zeros.empty() ? ", tcc::gemm::NoZeros()" : "",
+                          sumType(builder), text.buffer(partial), text.counters(blocks))
+                .str();
+  }
   int64_t shared = tiles.sharedBytes(elements);
   body += "  using Tiles = tcc::gemm::" + tiles.text() + ";\n";
   body += "  static_assert(Tiles::kThreads == " + std::to_string(tiles.threads()) +
           " && tcc::gemm::Layout<Tiles, A, B, " + sumType(builder) + ">::kBytes == " + std::to_string(shared) +
           ", \"as launched\");\n";
   body += "  tcc::gemm::multiply<Tiles, " + sumType(builder) + ", " + (rowsFastest ? "true" : "false") + ">(" + *a +
-          ", " + *b + ", extents, " + epilogue + zeros + ");\n";
+          ", " + *b + ", extents, " + *epilogue + zeros + parts + ");\n";
   text.launch(name, tiles.threads(), blocks * splits, shared, body, choice.beside);
   const char *engines[] = {"", " on tensor cores", " by wgmma"};
   builder.code.choices.push_back(llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a "
@@ -157,18 +154,6 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
                                                splits > 1 ? llvm::formatv(", k in {0} parts", splits).str() : "")
                                      .str() +
                                  (library ? ", or cuBLASLt" : ""));
-  if (partial < 0)
-    return success();
-
-  constexpr int kThreads = 256;
-  KernelText second(builder, "gemm.cuh");
-  body = extentsText(second, product, splits);
-  FailureOr<std::string> made = second.epilogue(product.result);
-  if (failed(made))
-    return failure();
-  body +=
-      llvm::formatv("  tcc::gemm::reduce<{0}>({1}, extents, {2});\n", kThreads, second.buffer(partial), *made).str();
-  second.launch((name + "_sum").str(), kThreads, blocksFor(results, kThreads), 0, body);
   return success();
 }
 

@@ -47,7 +47,7 @@ struct Product {
   std::string zeroA = {}, zeroB = {};
   llvm::SmallVector<int> zeroBuffers = {};
 };
-/// With tiles; sums that several blocks share take a temporary and a second launch.
+/// With tiles; sums that several blocks share take a temporary and counters.
 mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product,
                                   const ScheduleOptions &options);
 /// One thread for each result.

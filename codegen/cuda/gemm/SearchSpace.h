@@ -10,7 +10,7 @@
 // | stages           | 2 to 5                        | 3, 4              | 3                |
 // | warps (threads)  | 2 to 8 warps                  | 16 to 64 results  | 16 results of a  |
 // |                  |                               | of a thread       | thread           |
-// | parts of k       | 1, 2, 3, 4, 6, 8, 12, 16, where all extents are known and a part has 4 steps |
+// | parts of k       | 1, 2, 3, 4, 6, 8, 12, 16, where extents have bounds and a part has 4 steps    |
 //
 // 16-bit floats that lie along k have wgmma on sm_90a besides: 64x64 to 128x128, 64 of k, 3 to 6 stages.
 // Calls of cuBLASLt: codegen/cuda/extern/CublasLt.h.

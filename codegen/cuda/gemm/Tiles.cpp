@@ -60,7 +60,7 @@ double rateOf(const GemmElements &elements) {
 // which the blocks that fit beside it hide.
 double cyclesOf(const GemmChoice &choice, int64_t batch, int64_t m, int64_t n, int64_t k, const GemmElements &elements,
                 const CudaDescription &device) {
-  constexpr double kStepLatency = 400, kBlockOverhead = 2500, kLaunch = 4000;
+  constexpr double kStepLatency = 400, kBlockOverhead = 2500, kHandOver = 1500;
   constexpr double kFetchedBytes = 32; // a cycle, of L2 for each multiprocessor
   const GemmTiles &tiles = choice.tiles;
   double blocks =
@@ -80,9 +80,11 @@ double cyclesOf(const GemmChoice &choice, int64_t batch, int64_t m, int64_t n, i
       std::max({kStepLatency / std::max(1.0, beside), double(tiles.m) * tiles.n * tiles.depth / rateOf(elements),
                 fragments, double(tiles.m + tiles.n) * tiles.depth * bytes / kFetchedBytes});
   double cycles = rounds * (steps * step + kBlockOverhead / std::max(1.0, beside));
-  if (choice.splits > 1)
-    cycles += kLaunch + 2.0 * choice.splits * static_cast<double>(batch * m * n * elements.sumBytes) /
-                            (kFetchedBytes * device.multiprocessors);
+  // Every block writes its sums and says so; the last one of a tile reads those of all.
+  if (choice.splits > 1) {
+    double tile = static_cast<double>(tiles.m * tiles.n * elements.sumBytes) / kFetchedBytes;
+    cycles += rounds * (tile + kHandOver / std::max(1.0, beside)) + kHandOver + choice.splits * tile;
+  }
   return cycles;
 }
 

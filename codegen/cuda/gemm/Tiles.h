@@ -38,7 +38,7 @@ struct GemmTiles {
   std::string text() const; ///< the C++ type
 };
 
-/// A product's extents, where they are known.
+/// A product's extents, or the most that they can be; nothing where that is not known. k is known or not.
 struct GemmShape {
   std::optional<int64_t> batch, m, n, k;
 };

@@ -147,7 +147,7 @@ int32_t LoopFunction::addTemporary(KernelCode &code, AffineExpr elements, Type e
 }
 
 void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<int32_t> extraBuffers,
-                         llvm::ArrayRef<Type> extraElements) {
+                         llvm::ArrayRef<Type> extraElements, AffineExpr numCounters) {
   llvm::SmallVector<Type> elements;
   launchBuffers.clear();
   arguments.clear();
@@ -174,7 +174,7 @@ void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<
     names.push_back("part" + std::to_string(elements.size()));
   }
   std::string ops = opNames(kernel);
-  function = backend.createFunction(kind.str() + "_" + ops, elements, symbols.size(), mayFail);
+  function = backend.createFunction(kind.str() + "_" + ops, elements, symbols.size(), mayFail, numCounters != nullptr);
   function->setAttr("tcc.block", b.getDenseI64ArrayAttr({threads, 1, 1}));
   function->setAttr("tcc.schedule", b.getStringAttr(kind));
   function->setAttr("tcc.sources", b.getStrArrayAttr({ops}));
@@ -204,6 +204,13 @@ void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<
     nameArgument(argument, "error");
     context.errorWord = body.getArgument(argument++);
   }
+  counterCount = numCounters;
+  counters = nullptr;
+  if (numCounters) {
+    nameArgument(argument, "counters");
+    function.setArgAttr(argument, "tcc.other_blocks", b.getUnitAttr());
+    counters = body.getArgument(argument++);
+  }
   registerValues.clear();
   memory.clear();
   locals.clear();
@@ -215,6 +222,13 @@ void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<
   };
   thread = named(b.create<gpu::ThreadIdOp>(loc, gpu::Dimension::x), "thread");
   block = named(b.create<gpu::BlockIdOp>(loc, gpu::Dimension::x), "block");
+}
+
+Value LoopFunction::isLastOf(Value counter, int64_t blocks) {
+  func::FuncOp callee = CudaBackend::declareDevice(
+      function, "tcc::is_last_of",
+      b.getFunctionType({counters.getType(), b.getIndexType(), b.getIndexType()}, {b.getI1Type()}));
+  return b.create<func::CallOp>(loc, callee, ValueRange{counters, counter, constant(blocks)}).getResult(0);
 }
 
 Value LoopFunction::memrefOf(Value tensor) {
@@ -247,6 +261,7 @@ LogicalResult LoopFunction::finish(KernelCode &code, AffineExpr blocks, llvm::St
   launch.grid[0] = blocks;
   launch.block = {threads, 1, 1};
   launch.reportsErrors = mayFail;
+  launch.counters = counterCount;
   spec.device = launch;
   FailureOr<std::string> symbol = backend.addKernel(function);
   if (failed(symbol))

@@ -25,10 +25,13 @@ public:
 
 private:
   //===- Building blocks (LoopFunction.cpp) --------------------------------===//
+  /// `numCounters`: as DeviceLaunch has them.
   void begin(llvm::StringRef kind, int threads, llvm::ArrayRef<int32_t> extraBuffers = {},
-             llvm::ArrayRef<mlir::Type> extraElements = {});
+             llvm::ArrayRef<mlir::Type> extraElements = {}, mlir::AffineExpr numCounters = {});
   /// Queues the function and appends its launch.
   mlir::LogicalResult finish(KernelCode &code, mlir::AffineExpr blocks, llvm::StringRef choice);
+  /// Whether the block is the last of `blocks` to get here with this counter; to be reached by all threads.
+  mlir::Value isLastOf(mlir::Value counter, int64_t blocks);
   mlir::Value memrefOf(mlir::Value tensor);
   mlir::Value constant(int64_t value);
   mlir::Value extent(mlir::AffineExpr expr);
@@ -103,8 +106,6 @@ private:
   };
   ReducePlan planReduce(const LoopNest &nest);
   mlir::LogicalResult emitReduce(KernelCode &code);
-  mlir::LogicalResult emitCombine(KernelCode &code, const ReducePlan &plan, llvm::ArrayRef<int32_t> partials,
-                                  llvm::ArrayRef<mlir::Type> elements);
   /// Partial results of a thread: number `thread` of `group`, over positions [low, high) of the sequence.
   Values reduceShare(const LoopNest &nest, BodyEmitter &body, Values dims, const ReducePlan &plan, mlir::Value thread,
                      mlir::Value low, mlir::Value high);
@@ -140,6 +141,8 @@ private:
   int threads = 256;
   llvm::DenseMap<int32_t, mlir::Value> arguments; ///< buffer position -> memref
   llvm::SmallVector<int32_t> launchBuffers;
+  mlir::AffineExpr counterCount; ///< null: the launch has no counters
+  mlir::Value counters;
   mlir::Value thread, block; ///< numbers in the block and in the grid
   llvm::DenseMap<mlir::Value, mlir::Value> registerValues;
   llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< tensors in shared memory, or parts of temporaries

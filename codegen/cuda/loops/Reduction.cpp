@@ -13,7 +13,7 @@ using namespace mlir;
 namespace tcc::codegen::cuda {
 namespace {
 
-constexpr int64_t kWarp = 32, kThreads = 256, kMostThreads = 1024;
+constexpr int64_t kWarp = 32, kMostThreads = 1024;
 // Elements that a thread should add up before others share the work.
 constexpr int64_t kThreadElements = 4, kChunkElements = 8;
 constexpr int64_t kMostChunks = 256;
@@ -160,13 +160,16 @@ LogicalResult LoopFunction::emitReduce(KernelCode &code) {
       partials.push_back(addTemporary(code, results * plan.chunks, elements.back()));
     }
 
-  begin(plan.chunks > 1 ? "reduction_part" : "reduction", plan.block, partials, elements);
+  AffineExpr blocks = ir::simplifyExtent(results.ceilDiv(perBlock));
+  begin("reduction", plan.block, partials, elements, plan.chunks > 1 ? blocks : AffineExpr());
+  for (int32_t position : partials)
+    function.setArgAttr(llvm::cast<BlockArgument>(arguments.lookup(position)).getArgNumber(), "tcc.other_blocks",
+                        b.getUnitAttr());
   BodyEmitter body(b, nest, context);
-  AffineExpr blocks = results.ceilDiv(perBlock);
   Value chunk = constant(0), resultBlock = block;
   if (plan.chunks > 1) {
     // Neighbouring blocks work on neighbouring results.
-    Values parts = delinearize(block, {getAffineConstantExpr(plan.chunks, mlir), ir::simplifyExtent(blocks)});
+    Values parts = delinearize(block, {getAffineConstantExpr(plan.chunks, mlir), blocks});
     chunk = named(parts[0], "chunk");
     resultBlock = parts[1];
   }
@@ -206,64 +209,46 @@ LogicalResult LoopFunction::emitReduce(KernelCode &code) {
   if (plan.group > 1)
     isFirst = b.create<arith::AndIOp>(loc, isRow,
                                       b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, member, constant(0)));
-  when(isFirst, [&] {
-    Point point{dims};
-    for (auto [r, value] : llvm::enumerate(sums)) {
-      if (plan.chunks == 1) {
-        storeResult(body, nest, r, value, point);
-        continue;
-      }
-      Value base = b.create<arith::MulIOp>(loc, chunk, extent(results));
-      body.storePartial(value, r, arguments.lookup(partials[r]), base, point);
-    }
-  });
+  auto store = [&] {
+    when(isFirst, [&] {
+      for (auto [r, value] : llvm::enumerate(sums))
+        storeResult(body, nest, r, value, Point{dims});
+    });
+  };
+  if (plan.chunks == 1) {
+    store();
+  } else {
+    // Results that neighbouring threads have, or parts that they read, lie next to each other.
+    auto place = [&](Value part) {
+      auto product = [&](Value value, Value by) { return b.create<arith::MulIOp>(loc, value, by).getResult(); };
+      return plan.inner ? add(product(row, constant(plan.chunks)), part) : add(product(part, extent(results)), row);
+    };
+    when(isFirst, [&] {
+      Value at = place(chunk);
+      for (auto [r, value] : llvm::enumerate(sums))
+        b.create<memref::StoreOp>(loc, toStorage(b, loc, value, value.getType()), arguments.lookup(partials[r]), at);
+    });
+    when(isLastOf(resultBlock, plan.chunks), [&] {
+      sums = guarded(isRow, identities(nest), [&](ValueRange init) {
+        return loop(member, constant(plan.chunks), constant(plan.group), init, [&](Value part, ValueRange before) {
+          Value at = place(part);
+          Values after;
+          for (auto [r, result] : llvm::enumerate(nest.op.getResults())) {
+            Value value = b.create<memref::LoadOp>(loc, arguments.lookup(partials[r]), at);
+            value = fromStorage(b, loc, value, computeType(elementOf(result)));
+            after.push_back(reduceCombine(b, nest, r, before[r], value));
+          }
+          return after;
+        });
+      });
+      sums = groupReduce(nest, sums, plan.group, plan.block, plan.inner);
+      store();
+    });
+  }
   std::string choice = std::to_string(plan.group) + " threads a result" + (plan.inner ? ", along it" : "") +
                        (plan.width > 1 ? ", " + std::to_string(plan.width) + " elements at once" : "") +
                        (plan.chunks > 1 ? ", " + std::to_string(plan.chunks) + " blocks each" : "");
-  if (failed(finish(code, blocks * plan.chunks, choice)))
-    return failure();
-  return plan.chunks > 1 ? emitCombine(code, plan, partials, elements) : success();
-}
-
-LogicalResult LoopFunction::emitCombine(KernelCode &code, const ReducePlan &plan, llvm::ArrayRef<int32_t> partials,
-                                        llvm::ArrayRef<Type> elements) {
-  const LoopNest &nest = nests[0];
-  AffineExpr results = product(llvm::ArrayRef(nest.extents).take_front(nest.numParallel));
-  // A warp for each result where there are few of them, a thread else; the partial results of one are `results` apart.
-  int64_t group = estimate({results}) < 4096 ? kWarp : 1;
-  begin("reduction_sum", kThreads, partials, elements);
-  Value index = add(mul(block, kThreads), thread);
-  Value row = group == 1 ? index : b.create<arith::DivUIOp>(loc, index, constant(group)).getResult();
-  Value member = group == 1 ? constant(0) : b.create<arith::RemUIOp>(loc, index, constant(group)).getResult();
-  named(row, "row");
-  Value isRow = less(row, extent(results));
-  Values sums = guarded(isRow, identities(nest), [&](ValueRange init) {
-    return loop(member, constant(plan.chunks), constant(group), init, [&](Value chunk, ValueRange before) {
-      Value at = add(b.create<arith::MulIOp>(loc, chunk, extent(results)), row);
-      Values after;
-      for (auto [r, result] : llvm::enumerate(nest.op.getResults())) {
-        Value value = b.create<memref::LoadOp>(loc, arguments.lookup(partials[r]), at);
-        after.push_back(
-            reduceCombine(b, nest, r, before[r], fromStorage(b, loc, value, computeType(elementOf(result)))));
-      }
-      return after;
-    });
-  });
-  sums = groupReduce(nest, sums, group, kThreads, /*inner=*/true);
-  Value isFirst = isRow;
-  if (group > 1)
-    isFirst = b.create<arith::AndIOp>(loc, isRow,
-                                      b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, member, constant(0)));
-  when(isFirst, [&] {
-    for (auto [r, result] : llvm::enumerate(nest.op.getResults())) {
-      Value value = toStorage(b, loc, sums[r], elementOf(result), true);
-      b.create<memref::StoreOp>(loc, value, memrefOf(result), row);
-      if (auto it = tensors.copies.find(result); it != tensors.copies.end())
-        for (int32_t copy : it->second)
-          b.create<memref::StoreOp>(loc, value, arguments.lookup(copy), row);
-    }
-  });
-  return finish(code, (results * group).ceilDiv(kThreads), "partial results combined");
+  return finish(code, blocks * plan.chunks, choice);
 }
 
 } // namespace tcc::codegen::cuda

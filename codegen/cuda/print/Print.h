@@ -6,11 +6,12 @@
 //
 // What is printed
 //  - `func.func` over memref<?xT>, then index scalars (parameters `long long`), then optionally memref<?xi64> for the
-//    error word. Attributes of a kernel: tcc.block = [x, y, z] (array<i64>), tcc.min_blocks (integer), tcc.index_bits
-//    (32 or 64, default 64), tcc.sources (array of strings) and tcc.schedule, tcc.grid (strings) for the header
-//    comment, tcc.may_alias (unit: no __restrict__), tcc.strict (unit: no contraction to fused multiply-add; products
-//    are printed as __fmul_rn/__dmul_rn, which CUDA never contracts; otherwise contraction is left to the compiler).
-//    Argument attribute tcc.name (string): a name for people, sanitised.
+//    error word, and memref<?xi32> for counters. Attributes of a kernel: tcc.block = [x, y, z] (array<i64>),
+//    tcc.min_blocks (integer), tcc.index_bits (32 or 64, default 64), tcc.sources (array of strings) and tcc.schedule,
+//    tcc.grid (strings) for the header comment, tcc.may_alias (unit: no __restrict__), tcc.strict (unit: no contraction
+//    to fused multiply-add; products are printed as __fmul_rn/__dmul_rn, which CUDA never contracts; otherwise
+//    contraction is left to the compiler). Argument attributes: tcc.name (string), a name for people, sanitised;
+//    tcc.other_blocks (unit), of a buffer that other blocks write while the kernel reads it: no __restrict__.
 //  - types: i1 (bool; `unsigned char` holding 0 or 1 in memory), i8 (`signed char`), i16, i32, i64, index (`int` or
 //    `long long`), f32, f64; f16 and bf16 are only moved and converted (extf, truncf, bitcast, select): computing in
 //    them is refused. vector<NxT> of these (tcc::Vec<T, N> of 1,

@@ -29,6 +29,27 @@ func.func @halves(%x: f32) -> (f32, f32) attributes {tcc.device_function} {
 
 // -----
 
+// What other blocks write is no memory of this one's alone.
+// CHECK: // hands_over
+// CHECK: float* __restrict__ b0, float* parts, long long s0, int* counters)
+// CHECK: const bool {{.*}} = tcc::is_last_of(counters, s0, 4LL);
+func.func @hands_over(%y: memref<?xf32>, %parts: memref<?xf32> {tcc.name = "parts", tcc.other_blocks}, %n: index,
+                      %counters: memref<?xi32> {tcc.name = "counters", tcc.other_blocks}) attributes {tcc.block = array<i64: 1, 1, 1>} {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %x = memref.load %y[%c0] : memref<?xf32>
+  memref.store %x, %parts[%c0] : memref<?xf32>
+  %last = func.call @is_last_of(%counters, %n, %c4) : (memref<?xi32>, index, index) -> i1
+  scf.if %last {
+    %z = memref.load %parts[%c0] : memref<?xf32>
+    memref.store %z, %y[%c0] : memref<?xf32>
+  }
+  return
+}
+func.func private @is_last_of(memref<?xi32>, index, index) -> i1 attributes {tcc.device_name = "tcc::is_last_of"}
+
+// -----
+
 // CHECK: struct epilogue {
 // CHECK-NEXT:   const float* bias;
 // CHECK-NEXT:   long long s1;

@@ -13,9 +13,15 @@ func.func @outer(%x: tensor<64x16384xf32>) -> tensor<16384xf32> {
   return %y : tensor<16384xf32>
 }
 
-// Two launches, always in the same order: the same bits from run to run.
-// CHECK: // launch reduction_part_reduce_{{.*}} blocks each
-// CHECK-NEXT: // launch reduction_sum_reduce_{{.*}} partial results combined
+// The last block adds up what all of them have made, always in the same order: the same bits from run to run.
+// CHECK: // launch reduction_reduce_{{.*}} blocks each
+// CHECK-NOT: // launch
+// CHECK: func.func @reduction_reduce_{{.*}}%arg2: memref<?xf32> {tcc.name = "part3", tcc.other_blocks}, %arg3: memref<?xi32> {tcc.name = "counters", tcc.other_blocks})
+// CHECK: memref.store {{.*}}, %arg2
+// CHECK: [[LAST:%.*]] = call @tcc_is_last_of(%arg3,
+// CHECK-NEXT: scf.if [[LAST]] {
+// CHECK: memref.load %arg2
+// CHECK: memref.store {{.*}}, %arg1
 func.func @split(%x: tensor<4194304xf32>) -> tensor<f32> {
   %y = tcc.reduce %x {kind = #tcc.reduce_kind<sum>, axes = array<i64: 0>, keep_dims = false} : (tensor<4194304xf32>) -> tensor<f32>
   return %y : tensor<f32>

@@ -11,11 +11,11 @@
 //   kBatch > 1:  `operator()(g, m, n, Index dm, Index dn, const Acc (&values)[kBatch])` is for (g, m + i * dm, n + i *
 //                dn).
 //
-// Where several blocks share the sums of a tile (splits) the epilogue is StorePartial, and a second kernel, reduce(),
-// adds the parts up, always in the same order.
+// Several blocks may share the sums of a tile (splits): one of them goes on to the epilogue (gemm_split.cuh).
 #pragma once
 #include "tcc/gemm_mma.cuh"
 #include "tcc/gemm_simt.cuh"
+#include "tcc/gemm_split.cuh"
 #include "tcc/gemm_wgmma.cuh"
 
 namespace tcc {
@@ -73,9 +73,9 @@ TCC_DEVICE Place<Index> place_of(const Extents<Index>& e) {
 
 // kRowsFastest: the epilogue's outputs lie next to each other along m.
 template <class Config, class Acc, bool kRowsFastest, class A, class B, class Epilogue, class Index,
-          class Zeros = NoZeros>
+          class Zeros = NoZeros, class Shared = NoParts>
 TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents, const Epilogue& epilogue,
-                         const Zeros& zeros = Zeros()) {
+                         const Zeros& zeros = Zeros(), const Shared& parts = Shared()) {
   using TA = typename A::Element;
   using TB = typename B::Element;
   using L = Layout<Config, A, B, Acc, Zeros>;
@@ -119,6 +119,8 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents, 
 
   if constexpr (Zeros::kPresent)
     product.centre(zeros, at.g, at.m0, at.n0, extents.m, extents.n, at.k_end > at.k_begin ? at.k_end - at.k_begin : 0);
+  if constexpr (Shared::kPresent)
+    if (!add_parts<Config::kThreads>(product.sums, parts, extents.splits)) return;
   Acc* slice = reinterpret_cast<Acc*>(memory) + static_cast<int>(threadIdx.x) / 32 * L::kSliceElements;
   const Index m0 = at.m0 + product.warp_row, n0 = at.n0 + product.warp_column;
 #pragma unroll
@@ -129,46 +131,6 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents, 
         slice, epilogue, at.g, extents.m, n0, extents.n, [&](int row) { return m0 + Product::slice_row(s, row); });
     __syncwarp();
   }
-}
-
-// Sums of a part of k: [splits, batch, m, n]. kVector divides n.
-template <class Acc, class Index, int kVector_>
-struct StorePartial {
-  static constexpr int kVector = kVector_, kBatch = kVector == 1 ? 4 : 1;
-  Acc* sums;
-  Extents<Index> extents;
-
-  TCC_DEVICE void operator()(Index g, Index m, Index n, Acc value) const {
-    *at(g, m, n) = value;
-  }
-  TCC_DEVICE void vector(Index g, Index m, Index n, const Acc (&values)[kVector]) const {
-    Vec<Acc, kVector> vec;
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) vec[i] = values[i];
-    store_vec(at(g, m, n), vec);
-  }
-  TCC_DEVICE void operator()(Index g, Index m, Index n, Index dm, Index dn, const Acc (&values)[kBatch]) const {
-#pragma unroll
-    for (int i = 0; i < kBatch; ++i) (*this)(g, m + i * dm, n + i * dn, values[i]);
-  }
-
- private:
-  TCC_DEVICE Acc* at(Index g, Index m, Index n) const {
-    const Index split = static_cast<Index>(blockIdx.x) % extents.splits;
-    return sums + ((split * extents.batch + g) * extents.m + m) * extents.n + n;
-  }
-};
-
-// Adds up what StorePartial wrote: one thread for each result.
-template <int kThreads, class Acc, class Epilogue, class Index>
-TCC_DEVICE void reduce(const Acc* sums, const Extents<Index>& extents, const Epilogue& epilogue) {
-  const Index count = extents.batch * extents.m * extents.n;
-  const Index i = static_cast<Index>(blockIdx.x) * kThreads + static_cast<Index>(threadIdx.x);
-  if (i >= count) return;
-  Acc sum(0);
-#pragma unroll 4
-  for (int s = 0; s < extents.splits; ++s) sum += sums[static_cast<Index>(s) * count + i];
-  epilogue(i / extents.n / extents.m, i / extents.n % extents.m, i % extents.n, sum);
 }
 
 // Which of the extents neighbouring threads run along.

@@ -9,16 +9,16 @@
 
 namespace tcc {
 
-/// Whether this block is the last of `blocks` to come here with this counter; all of its threads call it, in blocks
+/// Whether this block is the last of `blocks` to come here with counters[which]; all of its threads call it, in blocks
 /// that lie along x. The counter, 0 at first, is 0 again after the last one.
-TCC_DEVICE bool is_last_of(int* counter, unsigned blocks) {
+TCC_DEVICE bool is_last_of(int* counters, long long which, unsigned blocks) {
   // The barrier, the fence and the counter hand on what all threads of the block have written: to the last block by the
   // counter, a fence and a barrier.
   __syncthreads();
   int last = 0;
   if (threadIdx.x == 0) {
     __threadfence();
-    last = atomicInc(reinterpret_cast<unsigned*>(counter), blocks - 1) == blocks - 1;
+    last = atomicInc(reinterpret_cast<unsigned*>(counters) + which, blocks - 1) == blocks - 1;
     __threadfence();
   }
   return __syncthreads_or(last) != 0;
