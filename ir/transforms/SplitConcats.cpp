@@ -37,8 +37,7 @@ struct SplitConcatsPass : impl::SplitConcatsPassBase<SplitConcatsPass> {
       for (size_t i = 0, begin = 0; i < groups; ++i) {
         const size_t end = parts.size() * (i + 1) / groups;
         mlir::ValueRange group(llvm::ArrayRef(parts).slice(begin, end - begin));
-        next.push_back(group.size() == 1 ? group.front()
-                                         : b.create<ConcatOp>(op.getLoc(), group, op.getAxis()).getY());
+        next.push_back(group.size() == 1 ? group.front() : b.create<ConcatOp>(op.getLoc(), group, op.getAxis()).getY());
         begin = end;
       }
       parts = std::move(next);
