@@ -194,4 +194,4 @@ class CudaTargets:
             print(f"  {len(names):4} {reason}: {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}", file=sys.stderr)
         share = len(on_device) / len(passed) if passed else 0
         self.t.report("cuda.sim.onnx (right)", f"{len(right)} of {len(passed)}", "all", bool(passed) and len(right) == len(passed))
-        self.t.report("cuda.sim.onnx (all on the device)", f"{share * 100:.1f} %", ">= 85 %", share >= 0.85)
+        self.t.report("cuda.sim.onnx (all on the device)", f"{share * 100:.1f} %", ">= 95 %", share >= 0.95)

@@ -33,6 +33,10 @@ class SimRunner {
   // Compiles and runs all of them.
   void Check();
 
+  // Bytes of a thread that kernels may keep in memory: what divides float64 in several places calls a function for
+  // that.
+  void AllowStack(int64_t bytes) { most_stack_ = bytes; }
+
   const std::vector<KernelCode>& codes() const { return codes_; }
 
  private:
@@ -49,6 +53,7 @@ class SimRunner {
   std::unique_ptr<CudaTarget> target_;
   std::vector<Program> programs_;
   std::vector<KernelCode> codes_;
+  int64_t most_stack_ = 0;
 };
 
 }  // namespace tcc::codegen

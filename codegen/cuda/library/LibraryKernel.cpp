@@ -36,6 +36,12 @@ int LibraryKernel::temporary(AffineExpr elements, StringRef type, int64_t bytes)
   return static_cast<int>(types.size()) - 1;
 }
 
+int LibraryKernel::constantBuffer(tcc::Tensor tensor, StringRef type) {
+  code.constants.push_back({std::move(tensor)});
+  types.push_back(type.str());
+  return static_cast<int>(types.size()) - 1;
+}
+
 void LibraryKernel::setCapacity(unsigned result, AffineExpr elements) {
   code.capacities.resize(op->getNumResults());
   code.capacities[result] = ir::simplifyExtent(elements);
@@ -127,11 +133,15 @@ Axis axisOf(const LibraryKernel &kernel, Value tensor, int64_t axis) {
 
 static const LibrarySchedule *find(Operation *op) {
   static const LibrarySchedule *const all[] = {
-      &topKSchedule,         &dynamicTopKSchedule, &scanSchedule,
-      &nonzeroSchedule,      &compressSchedule,    &nonMaxSuppressionSchedule,
-      &plainNmsSchedule,     &roiAlignSchedule,    &castSchedule,
-      &dynamicSliceSchedule, &dynamicPadSchedule,  &dynamicExpandSchedule,
-      &dynamicTileSchedule,  &rangeSchedule,       &oneHotSchedule,
+      &topKSchedule,          &dynamicTopKSchedule, &scanSchedule,
+      &nonzeroSchedule,       &compressSchedule,    &nonMaxSuppressionSchedule,
+      &plainNmsSchedule,      &roiAlignSchedule,    &castSchedule,
+      &dynamicSliceSchedule,  &dynamicPadSchedule,  &dynamicExpandSchedule,
+      &dynamicTileSchedule,   &rangeSchedule,       &oneHotSchedule,
+      &dynamicResizeSchedule, &uniqueSchedule,      &maxPoolIndicesSchedule,
+      &dftSchedule,           &stftSchedule,        &deformConvSchedule,
+      &detSchedule,           &integerPowSchedule,  &tfidfSchedule,
+      &maxPoolSchedule,
   };
   if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()))
     return nullptr;

@@ -30,6 +30,8 @@ public:
   void setCapacity(unsigned result, mlir::AffineExpr elements);
   /// `type`: its elements in C++, of `bytes` each.
   int temporary(mlir::AffineExpr elements, llvm::StringRef type, int64_t bytes);
+  /// A constant of the code. There are no more temporaries after one.
+  int constantBuffer(tcc::Tensor tensor, llvm::StringRef type);
   /// The temporary in which the code leaves the numbers that it finds out (KernelCode::found).
   int found();
   /// The same for launches that find out the extents of results before there are any (KernelCode::findLaunches): one
@@ -90,6 +92,12 @@ struct LibrarySchedule {
 extern const LibrarySchedule castSchedule; // Cast.cpp
 extern const LibrarySchedule dynamicSliceSchedule, dynamicPadSchedule, dynamicExpandSchedule, dynamicTileSchedule,
     rangeSchedule, oneHotSchedule;                                        // Shapes.cpp
+extern const LibrarySchedule dynamicResizeSchedule;                       // Resize.cpp
+extern const LibrarySchedule uniqueSchedule;                              // Unique.cpp
+extern const LibrarySchedule maxPoolIndicesSchedule, maxPoolSchedule;     // MaxPool.cpp
+extern const LibrarySchedule dftSchedule, stftSchedule;                   // Fourier.cpp
+extern const LibrarySchedule deformConvSchedule, detSchedule;             // DeformConv.cpp
+extern const LibrarySchedule integerPowSchedule, tfidfSchedule;           // IntegerOps.cpp
 extern const LibrarySchedule topKSchedule, dynamicTopKSchedule;           // TopK.cpp
 extern const LibrarySchedule scanSchedule;                                // Scan.cpp
 extern const LibrarySchedule nonzeroSchedule, compressSchedule;           // Select.cpp

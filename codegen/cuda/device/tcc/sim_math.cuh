@@ -38,6 +38,9 @@ TCC_SIM_INLINE float exp10f(float x) { return powf(10.0f, x); }
 TCC_SIM_INLINE float sinpif(float x) { return static_cast<float>(sin(3.14159265358979323846 * static_cast<double>(x))); }
 TCC_SIM_INLINE float cospif(float x) { return static_cast<float>(cos(3.14159265358979323846 * static_cast<double>(x))); }
 TCC_SIM_INLINE float normcdff(float x) { return static_cast<float>(0.5 * erfc(-0.70710678118654752440 * static_cast<double>(x))); }
+TCC_SIM_INLINE void sincospi(double x, double* s, double* c) {
+  *s = sin(3.14159265358979323846 * x), *c = cos(3.14159265358979323846 * x);
+}
 TCC_SIM_INLINE void sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
 TCC_SIM_INLINE float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 
