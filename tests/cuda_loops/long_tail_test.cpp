@@ -66,11 +66,12 @@ TEST(CudaLongTail, Resize) {
       add("f32",
           absl::Substitute("mode = \"$0\", coordinate = \"$1\", nearest_mode = \"$2\", cubic_coeff_a = -0.5, "
                            "exclude_outside = $3, antialias = $4",
-                           mode, coordinate, nearest[number % 4], number % 2,
+                           mode, coordinate, nearest[number / 3], number % 2,
                            number % 3 == 1 && mode != std::string("nearest") ? 1 : 0),
           scales, two, {5, 7},
           {{.inputs = {image, Floats({0.6, 1.7})}},
            {.inputs = {image, Floats({1, 0.1})}},
+           {.inputs = {image, Floats({2, 0.5})}},
            {.inputs = {image, Floats({0, 3})}},
            {.inputs = {image, Floats({-1, 3})}, .error = kTccIndexOutOfRange}});
       ++number;
