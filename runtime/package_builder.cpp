@@ -108,7 +108,7 @@ class ImageWriter {
  private:
   static const char* Extension(std::string_view arch) {
     if (arch == "sim") return ".so";
-    if (arch == "cublaslt") return ".json";
+    if (arch == "cublaslt" || arch == "cudnn") return ".json";
     return arch.rfind("compute_", 0) == 0 ? ".ptx" : ".cubin";
   }
   absl::StatusOr<Json> Entry(const std::string& name, std::string_view bytes) {

@@ -31,6 +31,7 @@ struct ScheduleSpace {
 /// A kernel's choice, found by measurement: the attribute `tcc.cuda_choice`. Schedules obey it where it fits the kernel
 /// and the device, and take their own otherwise: it may come from a file. Empty parameters remove it.
 void setChoice(mlir::Operation *kernel, llvm::ArrayRef<int64_t> parameters);
+bool hasChoice(mlir::Operation *kernel);
 /// Without the kind; nothing where there is none of this kind and length.
 std::vector<int64_t> getChoice(mlir::Operation *kernel, ChoiceKind kind, size_t count);
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "codegen/cuda/device/DeviceLibrary.h"
+#include "codegen/cuda/extern/Library.h"
 #include "compiler/autotune/Choose.h"
 #include "compiler/autotune/DeviceCandidates.h"
 #include "compiler/autotune/Kernels.h"
@@ -141,14 +142,14 @@ private:
     constexpr size_t kMostSimulated = 4;
     for (Group &group : groups) {
       std::vector<ScheduleCandidate> &candidates = group.space.candidates;
-      const size_t before = candidates.size();
-      if (device.library.empty())
-        std::erase_if(candidates, [](const ScheduleCandidate &candidate) {
-          return !candidate.parameters.empty() &&
-                 candidate.parameters[0] == static_cast<int64_t>(codegen::ChoiceKind::Library);
-        });
-      if (candidates.size() < before)
-        Log("autotuning", absl::StrCat(group.name(), ": left out: ", device.libraryFault));
+      std::erase_if(candidates, [&](const ScheduleCandidate &candidate) {
+        const std::string library(codegen::cuda::libraryOf(candidate.parameters));
+        const auto fault = device.libraryFaults.find(library);
+        if (fault == device.libraryFaults.end())
+          return false;
+        Log("autotuning", absl::StrCat(group.name(), ": left out: ", fault->second));
+        return true;
+      });
       if (isSim && candidates.size() > kMostSimulated)
         candidates.resize(kMostSimulated);
     }
@@ -163,8 +164,9 @@ private:
     const std::string numerics = absl::StrCat(options.options.numerics == Numerics::kStrict ? "strict" : "fast",
                                               " precision ", static_cast<int>(options.options.precision));
     environment = absl::StrCat("tcc ", kVersion, " device library ", std::string(codegen::deviceLibraryHash()), "\n",
-                               device.name, " ", device.arch, " ", device.version, " ", device.library, "\ncompiler ",
-                               *compiler, " ", numerics, "\n");
+                               device.name, " ", device.arch, " ", device.version, " ",
+                               absl::StrJoin(device.libraries, " ", absl::PairFormatter("=")), "\ncompiler ", *compiler,
+                               " ", numerics, "\n");
     for (Group &group : groups)
       group.key = environment + group.key;
     return absl::OkStatus();

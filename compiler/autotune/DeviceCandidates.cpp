@@ -12,7 +12,7 @@
 #include "compiler/autotune/Prune.h"
 #include "ir/ElementTypes.h"
 #include "ir/Extents.h"
-#include "runtime/devices/extern/gemm_descriptor.h"
+#include "runtime/devices/extern/conv_descriptor.h"
 #include "runtime/file_util.h"
 #include "runtime/plan_json.h"
 #include "runtime/status.h"
@@ -38,7 +38,7 @@ absl::StatusOr<std::string> write(MeasureFiles &files, const std::string &name, 
 /// What is measured: a call of a library where there is one, else the code.
 absl::Status addImage(const tcc::KernelImage &image, const std::string &arch, MeasureFiles &files,
                       MeasureCandidate &candidate) {
-  for (const std::string &kind : {std::string(devices::kCublasLt), arch}) {
+  for (const std::string &kind : {std::string(devices::kCublasLt), std::string(devices::kCudnn), arch}) {
     const auto binary = image.binaries.find(kind);
     if (binary == image.binaries.end())
       continue;

@@ -64,15 +64,16 @@ Json toJson(const MeasureDevice &device) {
   return {{"name", device.name},
           {"arch", device.arch},
           {"version", device.version},
-          {"library", device.library},
-          {"library_fault", device.libraryFault},
+          {"libraries", device.libraries},
+          {"library_faults", device.libraryFaults},
           {"simulated", device.isSimulated}};
 }
 
 MeasureDevice deviceFrom(const Json &json) {
-  return {json.at("name").get<std::string>(),          json.at("arch").get<std::string>(),
-          json.at("version").get<std::string>(),       json.at("library").get<std::string>(),
-          json.at("library_fault").get<std::string>(), json.at("simulated").get<bool>()};
+  using Names = std::map<std::string, std::string>;
+  return {json.at("name").get<std::string>(),     json.at("arch").get<std::string>(),
+          json.at("version").get<std::string>(),  json.at("libraries").get<Names>(),
+          json.at("library_faults").get<Names>(), json.at("simulated").get<bool>()};
 }
 
 } // namespace tcc::compiler

@@ -52,11 +52,11 @@ struct MeasureCandidate {
 
 /// The device that measures, as the measuring process found it.
 struct MeasureDevice {
-  std::string name;              ///< "cuda:0 (NVIDIA H200)"
-  std::string arch;              ///< of those that were asked for, the one that suits it best
-  std::string version;           ///< of what times depend on beside it: the driver
-  std::string library = {};      ///< "cuBLASLt 13.0"; empty: there is none
-  std::string libraryFault = {}; ///< why
+  std::string name;                                      ///< "cuda:0 (NVIDIA H200)"
+  std::string arch;                                      ///< of those that were asked for, the one that suits it best
+  std::string version;                                   ///< of what times depend on beside it: the driver
+  std::map<std::string, std::string> libraries = {};     ///< those that are there: "cublaslt" -> "cuBLASLt 13.0"
+  std::map<std::string, std::string> libraryFaults = {}; ///< why others are not
   bool isSimulated = false;
 };
 

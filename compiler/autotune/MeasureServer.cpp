@@ -17,7 +17,7 @@
 #include "compiler/autotune/MadeUpData.h"
 #include "compiler/autotune/MeasureJob.h"
 #include "compiler/wire.h"
-#include "runtime/devices/extern/gemm_descriptor.h"
+#include "runtime/devices/extern/conv_descriptor.h"
 #include "runtime/devices/extern/library_call.h"
 #include "runtime/devices/images.h"
 #include "runtime/devices/registry.h"
@@ -128,9 +128,11 @@ private:
     found.arch = arch;
     found.version = absl::StrCat("driver ", properties.driver_version, ", ", properties.multiprocessors,
                                  " multiprocessors, ", properties.clock_khz, " kHz");
-    const absl::StatusOr<std::string> library = devices::LibraryVersion(devices::kCublasLt, device->kind());
-    found.library = library.ok() ? *library : "";
-    found.libraryFault = std::string(library.status().message());
+    for (const std::string_view name : {devices::kCublasLt, devices::kCudnn}) {
+      const absl::StatusOr<std::string> library = devices::LibraryVersion(name, device->kind());
+      (library.ok() ? found.libraries : found.libraryFaults)[std::string(name)] =
+          library.ok() ? *library : std::string(library.status().message());
+    }
     found.isSimulated = device->kind() == devices::Kind::kCudaSim;
     return Json{{"device", toJson(found)}};
   }
@@ -186,7 +188,8 @@ private:
       TCC_ASSIGN_OR_RETURN(auto file, MappedFile::OpenOurs(path));
       KernelImageView &view = views->emplace_back();
       view.symbol = symbol;
-      view.binaries[devices::IsLibraryCall(file->bytes()) ? std::string(devices::kCublasLt) : arch] = file->bytes();
+      const std::string_view library = devices::LibraryOf(file->bytes());
+      view.binaries[library.empty() ? arch : std::string(library)] = file->bytes();
       item.files.push_back(std::move(file));
     }
     return absl::OkStatus();

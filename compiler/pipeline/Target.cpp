@@ -9,6 +9,9 @@
 #include "codegen/cuda/gemm/Schedule.h"
 #include "runtime/cache.h"
 #include "runtime/cpu_features.h"
+#include "runtime/devices/extern/library_call.h"
+#include "runtime/devices/images.h"
+#include "runtime/devices/registry.h"
 #include "runtime/status.h"
 
 namespace tcc::compiler {
@@ -47,6 +50,15 @@ absl::StatusOr<TargetInstance> makeCpu(const Options &options, const TargetSpec 
   return instance;
 }
 
+/// Whether the GPU of this machine is of the architecture, and the library is there to be called on it.
+bool isHere(const std::string &arch, std::string_view library) {
+  const absl::StatusOr<std::string> version = devices::LibraryVersion(library, devices::Kind::kCuda);
+  if (!version.ok())
+    return false;
+  const auto device = devices::DefaultDevice("cuda");
+  return device.ok() && (*device)->kind() == devices::Kind::kCuda && devices::ArchOf(**device) == arch;
+}
+
 absl::StatusOr<TargetInstance> makeCuda(const Options &options, const TargetSpec &spec, const TargetHooks &hooks,
                                         mlir::MLIRContext *context) {
   bool sim = spec.kind == TargetSpec::Kind::kCudaSim;
@@ -81,7 +93,13 @@ absl::StatusOr<TargetInstance> makeCuda(const Options &options, const TargetSpec
     target.backend.compile.cache = ArtifactCache::Open(cache);
   }
   target.strict = options.numerics == Numerics::kStrict;
-  target.templates.push_back(codegen::cuda::templateSchedule({.tf32 = options.precision == Precision::kTF32}));
+  codegen::cuda::ScheduleOptions templates;
+  templates.tf32 = options.precision == Precision::kTF32;
+  templates.libraries = !target.strict;
+  // (For several architectures the code is not made for this machine alone.)
+  if (!sim && spec.archs.size() == 1)
+    templates.findsLibrary = [arch = spec.archs.front()](std::string_view name) { return isHere(arch, name); };
+  target.templates.push_back(codegen::cuda::templateSchedule(std::move(templates)));
   TargetInstance instance;
   instance.code.kind = sim ? "cuda-sim" : "cuda";
   instance.code.arch = absl::StrJoin(target.backend.archs, ",");

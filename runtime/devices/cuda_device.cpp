@@ -79,7 +79,12 @@ class CudaDevice : public ComputeDevice {
   CudaDevice(const Driver& driver, int index)
       : ComputeDevice(Kind::kCuda, absl::StrCat("cuda:", index), {DeviceType::kCuda, index}), d_(driver) {}
   ~CudaDevice() override {
-    if (context_ != nullptr) d_.PrimaryCtxRelease(device_);
+    if (context_ == nullptr) return;
+    {
+      const Current current(*this);
+      handles_.reset();
+    }
+    d_.PrimaryCtxRelease(device_);
   }
 
   absl::Status Start() {
@@ -236,7 +241,7 @@ class CudaDevice : public ComputeDevice {
     const Current current(*this);
     if (IsLibraryCall(bytes)) {
       auto loaded = std::make_unique<LoadedModule>();
-      TCC_ASSIGN_OR_RETURN(loaded->call, MakeLibraryCall(bytes, kind(), name));
+      TCC_ASSIGN_OR_RETURN(loaded->call, MakeLibraryCall(bytes, kind(), handles_, name));
       return reinterpret_cast<ModuleHandle*>(loaded.release());
     }
     TCC_RETURN_IF_ERROR(CheckImage(bytes, absl::StrCat(this->name(), ": ", name)));
@@ -267,7 +272,7 @@ class CudaDevice : public ComputeDevice {
                         StreamHandle* stream) override {
     auto& function = *reinterpret_cast<LoadedFunction*>(handle);
     const Current current(*this);
-    if (function.call != nullptr) return function.call->Run(params.data(), StreamOf(stream));
+    if (function.call != nullptr) return function.call->Run(params, shape.buffers, StreamOf(stream));
     if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
     const cuda::Result result =
         d_.LaunchKernel(function.function, static_cast<unsigned>(shape.grid[0]), static_cast<unsigned>(shape.grid[1]),
@@ -341,6 +346,7 @@ class CudaDevice : public ComputeDevice {
   const Driver& d_;
   cuda::DeviceId device_ = 0;
   cuda::Context* context_ = nullptr;
+  std::shared_ptr<LibraryHandles> handles_ = MakeLibraryHandles();
   std::mutex shared_mutex_;
 };
 

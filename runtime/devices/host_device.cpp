@@ -175,7 +175,7 @@ absl::StatusOr<double> HostDevice::Milliseconds(EventHandle* from, EventHandle* 
 absl::Status HostDevice::DoLaunch(FunctionHandle* function, const LaunchShape& shape, absl::Span<void*> params,
                                   StreamHandle* stream) {
   auto& mine = *reinterpret_cast<Stream*>(stream);
-  if (mine.capture == nullptr) return Run(function, shape, params.data());
+  if (mine.capture == nullptr) return Run(function, shape, params);
   Graph& graph = *mine.capture;
   graph.nodes.push_back({function, shape, graph.values.size(), params.size()});
   graph.nodes.back().shape.buffers = {};
@@ -207,7 +207,7 @@ absl::StatusOr<GraphHandle*> HostDevice::DoEndCapture(StreamHandle* stream) {
 absl::Status HostDevice::DoLaunchGraph(GraphHandle* handle, StreamHandle*) {
   auto& graph = *reinterpret_cast<Graph*>(handle);
   for (const Graph::Node& node : graph.nodes) {
-    TCC_RETURN_IF_ERROR(Run(node.function, node.shape, graph.params.data() + node.params));
+    TCC_RETURN_IF_ERROR(Run(node.function, node.shape, absl::MakeSpan(graph.params).subspan(node.params, node.count)));
   }
   return absl::OkStatus();
 }

@@ -41,7 +41,7 @@ class HostDevice : public ComputeDevice {
   void DoDestroyGraph(GraphHandle* graph) override;
 
   // Runs a kernel to its end.
-  virtual absl::Status Run(FunctionHandle* function, const LaunchShape& shape, void** params) = 0;
+  virtual absl::Status Run(FunctionHandle* function, const LaunchShape& shape, absl::Span<void*> params) = 0;
   // Whether all of it lies in one allocation that has not been freed.
   bool IsAllocated(const void* memory, int64_t bytes);
   // Memory came, or went.

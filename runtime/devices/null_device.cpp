@@ -23,7 +23,7 @@ class NullDevice : public HostDevice {
     return reinterpret_cast<ModuleHandle*>(new char);
   }
   void DoUnloadModule(ModuleHandle* module) override { delete reinterpret_cast<char*>(module); }
-  absl::Status Run(FunctionHandle*, const LaunchShape&, void**) override { return absl::OkStatus(); }
+  absl::Status Run(FunctionHandle*, const LaunchShape&, absl::Span<void*>) override { return absl::OkStatus(); }
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ class SimDevice : public HostDevice {
   absl::StatusOr<ModuleHandle*> DoLoadModule(std::string_view bytes, const std::string& name) override {
     auto module = std::make_unique<LoadedModule>();
     if (IsLibraryCall(bytes)) {
-      TCC_ASSIGN_OR_RETURN(module->call, MakeLibraryCall(bytes, kind(), name));
+      TCC_ASSIGN_OR_RETURN(module->call, MakeLibraryCall(bytes, kind(), handles_, name));
       return reinterpret_cast<ModuleHandle*>(module.release());
     }
     TCC_ASSIGN_OR_RETURN(module->code, CodeObject::Load(bytes, name));
@@ -65,9 +65,9 @@ class SimDevice : public HostDevice {
   }
   void DoUnloadModule(ModuleHandle* module) override { delete reinterpret_cast<LoadedModule*>(module); }
 
-  absl::Status Run(FunctionHandle* function, const LaunchShape& shape, void** params) override {
+  absl::Status Run(FunctionHandle* function, const LaunchShape& shape, absl::Span<void*> params) override {
     auto& loaded = *reinterpret_cast<LoadedFunction*>(function);
-    if (loaded.call != nullptr) return loaded.call->Run(params, nullptr);
+    if (loaded.call != nullptr) return loaded.call->Run(params, shape.buffers, nullptr);
     for (const int64_t extent : shape.grid) {
       if (extent > 0x7FFFFFFF)
         return absl::InvalidArgumentError(absl::StrCat(name(), ": a grid of ", extent, " blocks"));
@@ -85,13 +85,14 @@ class SimDevice : public HostDevice {
     }
     return sim::Launch(loaded.kernel, DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
                        DimOf(shape.block[0], shape.block[1], shape.block[2]), static_cast<size_t>(shape.shared_bytes),
-                       params, options);
+                       params.data(), options);
   }
   void Allocated(void* memory, int64_t bytes) override { sim::RegisterMemory(memory, static_cast<size_t>(bytes)); }
   void Freed(void* memory) override { sim::UnregisterMemory(memory); }
 
  private:
   sim::LaunchOptions options_;
+  const std::shared_ptr<LibraryHandles> handles_ = MakeLibraryHandles();
 };
 
 }  // namespace

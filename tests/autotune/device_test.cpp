@@ -37,6 +37,7 @@ class DeviceAutotuneTest : public AutotuneTest {
     ::unsetenv("TCC_MEASURE_SECONDS");
     ::unsetenv("TCC_CUBLASLT_SIM");
     ::unsetenv("FAKE_CUBLASLT_FAIL");
+    ::unsetenv("TCC_CUDNN_SIM");
   }
   void ForgetMeasurements() const {
     std::error_code ignored;
@@ -197,6 +198,49 @@ TEST_F(DeviceAutotuneTest, CallsOfCublasLt) {
   }
   ::unsetenv("TCC_CUBLASLT_SIM");
   EXPECT_EQ(run(), "");
+}
+
+// Likewise cuDNN, with a bias and a maximum after the convolution.
+TEST_F(DeviceAutotuneTest, CallsOfCudnn) {
+  ::onnx::ModelProto model = onnx::testing::Model();
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  AddValue(graph.add_input(), "x", {1, 8, 9, 9});
+  AddWeights(graph, "w", {24, 8, 3, 3}, 3);
+  AddWeights(graph, "b", {24}, 4);
+  AddNode(graph, "Conv", {"x", "w", "b"}, {"p"}, "conv");
+  AddNode(graph, "Relu", {"p"}, {"y"}, "relu");
+  AddValue(graph.add_output(), "y", {1, 24, 7, 7});
+  const std::vector<Tensor> inputs = {RandomTensor({1, 8, 9, 9}, 9)};
+  ::setenv("TCC_CUDNN_SIM", TCC_FAKE_CUDNN, 1);
+  const Result plain = CompileAndRun(model, Options(), inputs);
+  const Result first = CompileAndRun(model, ForSim(Mode::kMaxAutotune), inputs);
+  ASSERT_TRUE(first.event.reply.has_value());
+  EXPECT_EQ(first.event.reply->tuning.dropped, 0);
+  int calls = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(cache_->tuning_store())) {
+    nlohmann::json record = nlohmann::json::parse(ReadFile(entry.path().string()));
+    for (size_t i = 0; i < record.at("candidates").size(); ++i) {
+      if (record["candidates"][i].at("parameters") != std::vector<int64_t>{4, 2}) continue;
+      EXPECT_THAT(record.at("key").get<std::string>(), ::testing::HasSubstr("cudnn=cuDNN 9.26.0"));
+      EXPECT_GT(record["candidates"][i].at("seconds"), 0);
+      record["winner"] = i;
+      ++calls;
+    }
+    WriteFile(entry.path().string(), record.dump());
+  }
+  EXPECT_EQ(calls, 1);
+  ForgetPackages();
+  const Result with_call = CompileAndRun(model, ForSim(Mode::kMaxAutotune), inputs);
+  ASSERT_TRUE(with_call.event.reply.has_value());
+  ExpectNear(with_call.outputs, plain.outputs);
+  ::unsetenv("TCC_CUDNN_SIM");
+  auto package = Package::Open(with_call.event.package);
+  ASSERT_TRUE(package.ok()) << package.status();
+  auto plan = Package::Prepare(*package, 0);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(ExecutionContext(*plan).Run(inputs, {}, RunOptions(), &outputs).ok());
+  ExpectNear(outputs, plain.outputs);
 }
 
 // Code for a GPU on a machine without one: the defaults, and no error.

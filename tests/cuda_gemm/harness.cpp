@@ -75,8 +75,8 @@ struct Scheduled {
       auto image = llvm::find_if(bundle->images, [&](const KernelImage& i) { return i.symbol == launch.function; });
       ASSERT_NE(image, bundle->images.end()) << launch.function;
       texts.push_back({image->symbol, image->source, {}});
-      if (auto call = image->binaries.find("cublaslt"); call != image->binaries.end())
-        texts.back().libraries.insert(*call);
+      for (const auto& [name, bytes] : image->binaries)
+        if (devices::IsLibraryCall(bytes)) texts.back().libraries[name] = bytes;
       if (const char* dump = getenv("TCC_TEST_DUMP"))
         std::ofstream(std::string(dump) + "/" + image->symbol + ".cu") << image->source;
     }
@@ -150,12 +150,18 @@ std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buff
 // The library's call in place of the kernel.
 std::string RunLibrary(const KernelSource& source, const std::vector<Buffer>& buffers) {
   setenv("TCC_CUBLASLT_SIM", TCC_FAKE_CUBLASLT, 1);
-  auto call = devices::MakeLibraryCall(source.libraries.begin()->second, devices::Kind::kCudaSim, source.symbol);
+  setenv("TCC_CUDNN_SIM", TCC_FAKE_CUDNN, 1);
+  auto call = devices::MakeLibraryCall(source.libraries.begin()->second, devices::Kind::kCudaSim,
+                                       devices::MakeLibraryHandles(), source.symbol);
   if (!call.ok()) return std::string(call.status().message());
   std::vector<void*> pointers, params;
-  for (const Buffer& buffer : buffers) pointers.push_back(buffer.data);
+  std::vector<devices::MemoryRange> ranges;
+  for (const Buffer& buffer : buffers) {
+    pointers.push_back(buffer.data);
+    ranges.push_back({buffer.data, static_cast<int64_t>(buffer.bytes)});
+  }
   for (void*& pointer : pointers) params.push_back(&pointer);
-  return std::string((*call)->Run(params.data(), nullptr).message());
+  return std::string((*call)->Run(params, ranges, nullptr).message());
 }
 
 // Runs the texts; the error of the simulated device, or "".

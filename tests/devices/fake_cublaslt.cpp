@@ -14,6 +14,7 @@ namespace {
 using namespace tcc::devices::cublaslt;
 
 constexpr Result kInvalidValue = 7;
+constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;
 
 Result Injected(const char* what) {
   const char* const fault = std::getenv("FAKE_CUBLASLT_FAIL");
@@ -34,7 +35,7 @@ struct FakeLayout {
   int32_t batch = 1;
 };
 struct FakePreference {
-  uint64_t workspace = 1;
+  uint64_t workspace = kMostWorkspace + 1;
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
@@ -67,7 +68,9 @@ bool Fits(const FakeDesc& d, const FakeLayout& a, const FakeLayout& b, const Fak
   bool fits = m == c.rows && n == c.columns && k == k_of_b && a.type == b.type && a.type == c.type;
   for (const FakeLayout* layout : {&a, &b, &c}) fits &= layout->pitch >= layout->rows && layout->batch == c.batch;
   const bool wide = a.type == kR64F;
-  return fits && d.compute == (wide ? kCompute64F : kCompute32F) && d.scale == (wide ? kR64F : kR32F);
+  return fits &&
+         (d.compute == (wide ? kCompute64F : kCompute32F) || (a.type == kR32F && d.compute == kCompute32FastTf32)) &&
+         d.scale == (wide ? kR64F : kR32F);
 }
 
 }  // namespace
@@ -154,7 +157,8 @@ FAKE Result cublasLtMatmulAlgoGetHeuristic(Handle*, Desc* desc, Layout* a, Layou
                                            Preference* preference, int count, HeuristicResult* results, int* found) {
   if (const Result fault = Injected("heuristic"); fault != kSuccess) return fault;
   const auto& p = *reinterpret_cast<FakePreference*>(preference);
-  if (count < 1 || c != d || p.workspace != 0 ||
+  if (count < 1 || reinterpret_cast<FakeLayout*>(c)->rows != reinterpret_cast<FakeLayout*>(d)->rows ||
+      p.workspace > kMostWorkspace ||
       !Fits(*reinterpret_cast<FakeDesc*>(desc), *reinterpret_cast<FakeLayout*>(a), *reinterpret_cast<FakeLayout*>(b),
             *reinterpret_cast<FakeLayout*>(c))) {
     return kInvalidValue;
@@ -165,14 +169,18 @@ FAKE Result cublasLtMatmulAlgoGetHeuristic(Handle*, Desc* desc, Layout* a, Layou
   return kSuccess;
 }
 FAKE Result cublasLtMatmul(Handle* handle, Desc* desc, const void* alpha, const void* a, Layout* layout_a,
-                           const void* b, Layout* layout_b, const void* beta, const void*, Layout* layout_c, void* c,
-                           Layout*, const Algorithm* algorithm, void*, size_t workspace, void*) {
+                           const void* b, Layout* layout_b, const void* beta, const void* addend, Layout* layout_addend,
+                           void* c, Layout* layout_c, const Algorithm* algorithm, void* memory, size_t workspace,
+                           void*) {
   if (const Result fault = Injected("matmul"); fault != kSuccess) return fault;
   const auto& d = *reinterpret_cast<FakeDesc*>(desc);
   const auto &la = *reinterpret_cast<FakeLayout*>(layout_a), &lb = *reinterpret_cast<FakeLayout*>(layout_b),
-             &lc = *reinterpret_cast<FakeLayout*>(layout_c);
-  if (handle == nullptr || algorithm == nullptr || workspace != 0 || !Fits(d, la, lb, lc)) return kInvalidValue;
-  const void* const places[] = {a, b, c, c};
+             &ladd = *reinterpret_cast<FakeLayout*>(layout_addend), &lc = *reinterpret_cast<FakeLayout*>(layout_c);
+  if (handle == nullptr || algorithm == nullptr || (workspace != 0 && memory == nullptr) || !Fits(d, la, lb, lc) ||
+      !Fits(d, la, lb, ladd)) {
+    return kInvalidValue;
+  }
+  const void* const places[] = {a, b, addend, c};
   for (int i = 0; i < 4; ++i) {
     if (reinterpret_cast<uintptr_t>(places[i]) % algorithm->data[i] != 0) return kInvalidValue;
   }
@@ -181,9 +189,13 @@ FAKE Result cublasLtMatmul(Handle* handle, Desc* desc, const void* alpha, const 
     const int64_t bytes = std::atoll(shift);
     a = static_cast<const char*>(a) - bytes;
     b = static_cast<const char*>(b) - bytes;
+    addend = static_cast<const char*>(addend) - bytes;
     c = static_cast<char*>(c) - bytes;
+    memory = static_cast<char*>(memory) - bytes;
   }
-  if (Load(d.scale, alpha, 0) != 1 || Load(d.scale, beta, 0) != 0) return kInvalidValue;
+  std::memset(memory, 0x5A, workspace);
+  const double factor = Load(d.scale, beta, 0);
+  if (Load(d.scale, alpha, 0) != 1 || (factor != 0 && factor != 1)) return kInvalidValue;
   if ((d.epilogue & kEpilogueBias) != 0 && d.bias == nullptr) return kInvalidValue;
   const int64_t depth = d.op_a == kOpN ? la.columns : la.rows;
   for (int64_t g = 0; g < lc.batch; ++g) {
@@ -195,6 +207,7 @@ FAKE Result cublasLtMatmul(Handle* handle, Desc* desc, const void* alpha, const 
           const int64_t at_b = g * lb.stride + (d.op_b == kOpN ? column * lb.pitch + k : k * lb.pitch + column);
           sum += Load(la.type, a, at_a) * Load(lb.type, b, at_b);
         }
+        if (factor != 0) sum += Load(ladd.type, addend, g * ladd.stride + column * ladd.pitch + row);
         if ((d.epilogue & kEpilogueBias) != 0) sum += Load(lc.type, d.bias, row);
         if ((d.epilogue & kEpilogueRelu) != 0) sum = sum > 0 ? sum : 0;
         Store(lc.type, c, g * lc.stride + column * lc.pitch + row, sum);

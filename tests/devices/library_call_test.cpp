@@ -7,6 +7,7 @@
 #include "runtime/devices/extern/gemm_descriptor.h"
 #include "runtime/dispatch.h"
 #include "tests/devices/device_test.h"
+#include "tests/devices/operands_on_sim.h"
 
 namespace tcc::devices {
 namespace {
@@ -42,40 +43,19 @@ double Element(const Tensor& tensor, const GemmDescriptor::Matrix& matrix, int64
 
 // Runs the call on the simulated device; the first difference, or the error.
 std::string Check(const GemmDescriptor& d) {
-  const auto device = MakeSimDevice();
-  StreamHandle* const stream = *device->CreateStream();
-  const int64_t count = 4096;
-  std::vector<Tensor> host;
-  std::vector<void*> memory;
-  for (int i = 0; i < 4; ++i) {
-    Tensor tensor = *Tensor::Allocate(d.element, {count});
-    for (int64_t j = 0; j < count; ++j) {
-      StoreDouble(tensor.data(), d.element, j, static_cast<double>((j * 7 + i * 13) % 11 - 5) / 4);
-    }
-    memory.push_back(*device->Allocate(static_cast<int64_t>(tensor.bytes())));
-    EXPECT_TRUE(device->CopyToDevice(memory.back(), tensor.data(), static_cast<int64_t>(tensor.bytes()), stream).ok());
-    host.push_back(std::move(tensor));
-  }
-  const auto module = device->LoadModule(ToBytes(d), "product");
-  if (!module.ok()) return std::string(module.status().message());
-  std::vector<void*> params;
-  for (void*& place : memory) params.push_back(&place);
-  const absl::Status status = device->Launch(*device->Function(*module, "any"), {}, absl::MakeSpan(params), stream);
-  Tensor result = *Tensor::Allocate(d.element, {count});
-  EXPECT_TRUE(device->CopyToHost(result.data(), memory[2], static_cast<int64_t>(result.bytes()), stream).ok());
-  EXPECT_TRUE(device->Synchronize(stream).ok());
-  device->UnloadModule(*module);
-  for (int i = 0; i < 4; ++i) device->Free(memory[static_cast<size_t>(i)], static_cast<int64_t>(host[0].bytes()));
-  device->DestroyStream(stream);
-  if (!status.ok()) return std::string(status.message());
+  OperandsOnSim operands(d.element);
+  if (std::string error = operands.Run(ToBytes(d)); !error.empty()) return error;
   for (int64_t g = 0; g < d.batch; ++g) {
     for (int64_t m = 0; m < d.m; ++m) {
       for (int64_t n = 0; n < d.n; ++n) {
         double sum = 0;
-        for (int64_t k = 0; k < d.k; ++k) sum += Element(host[0], d.a, g, m, k) * Element(host[1], d.b, g, k, n);
-        if (d.bias >= 0) sum += LoadDouble(host[3].data(), d.element, n);
+        for (int64_t k = 0; k < d.k; ++k) {
+          sum += Element(operands.host[0], d.a, g, m, k) * Element(operands.host[1], d.b, g, k, n);
+        }
+        if (d.addend.parameter >= 0) sum += Element(operands.host[4], d.addend, g, m, n);
+        if (d.bias >= 0) sum += LoadDouble(operands.host[3].data(), d.element, n);
         if (d.relu) sum = std::max(sum, 0.0);
-        const double got = Element(result, d.c, g, m, n);
+        const double got = Element(operands.result, d.c, g, m, n);
         if (std::abs(got - sum) > 0.02 * std::max(1.0, std::abs(sum))) {
           return absl::StrCat("(", g, ", ", m, ", ", n, ") is ", got, ", not ", sum);
         }
@@ -111,6 +91,12 @@ TEST_F(LibraryCallTest, BatchesPitchesAndEpilogues) {
   EXPECT_EQ(Check(d), "");
   d.bias = -1;
   EXPECT_EQ(Check(d), "");
+  d.addend = {4, false, 2, 9, 50};
+  EXPECT_EQ(Check(d), "");
+  d.bias = 3;
+  d.workspace = 5;
+  d.workspace_bytes = 512;
+  EXPECT_EQ(Check(d), "");
   // Where the matrices start at no multiple of 16 bytes, another way is found.
   d.a.start = 1;
   d.c.start = 3;
@@ -127,6 +113,20 @@ TEST_F(LibraryCallTest, StatusCodesAreErrors) {
   EXPECT_THAT(Check(Product()), HasSubstr("not supported (15)"));
   ::setenv("FAKE_CUBLASLT_FAIL", "create:1", 1);
   EXPECT_THAT(Check(Product()), HasSubstr("cannot start"));
+}
+
+// A package that is damaged: parameters that the launch does not have, more than the buffers hold.
+TEST_F(LibraryCallTest, WhatTheLaunchDoesNotGive) {
+  GemmDescriptor d = Product();
+  d.b.parameter = 6;
+  EXPECT_THAT(Check(d), AllOf(HasSubstr("parameter 6 of a launch with 6"), HasSubstr("damaged")));
+  d = Product();
+  d.c.start = 5000;
+  EXPECT_THAT(Check(d), AllOf(HasSubstr("of parameter 2, which has 16384"), HasSubstr("damaged")));
+  d = Product();
+  d.batch = int64_t{1} << 39;
+  d.a.batch_stride = int64_t{1} << 39;
+  EXPECT_THAT(Check(d), HasSubstr("of parameter 0"));
 }
 
 TEST_F(LibraryCallTest, WhichLibrary) {
@@ -205,22 +205,28 @@ TEST(GemmDescriptorTest, BytesAndBack) {
   GemmDescriptor d = Product(DType::kBF16);
   d.batch = 7;
   d.a = {4, true, 5, 6, 7};
+  d.addend = {6, false, 1, 8, 9};
+  d.workspace = 10;
+  d.workspace_bytes = 99;
   d.bias = 9;
   d.relu = true;
   const std::string bytes = ToBytes(d);
-  EXPECT_TRUE(IsGemmDescriptor(bytes));
+  EXPECT_EQ(LibraryOf(bytes), kCublasLt);
   const auto back = GemmDescriptorFrom(bytes);
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(*back, d);
-  EXPECT_FALSE(IsGemmDescriptor("\177ELF"));
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"\"m\":3", "\"m\":0"},
-                                                                                 {"\"m\":3", "\"m\":99999999999999"},
-                                                                                 {"\"n\":4", "\"n\":\"4\""},
-                                                                                 {"\"pitch\":6", "\"pitch\":2"},
-                                                                                 {"\"bias\":9", "\"bias\":-2"},
-                                                                                 {"bf16", "i32"},
-                                                                                 {"gemm", "conv"},
-                                                                                 {"}", ""}}) {
+  EXPECT_EQ(LibraryOf("\177ELF"), "");
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"m\":3", "\"m\":0"},
+                                                        {"\"m\":3", "\"m\":99999999999999"},
+                                                        {"\"n\":4", "\"n\":\"4\""},
+                                                        {"\"pitch\":6", "\"pitch\":2"},
+                                                        {"\"bias\":9", "\"bias\":-2"},
+                                                        {"\"workspace\":10", "\"workspace\":-1"},
+                                                        {"\"tf32\":false", "\"tf32\":true"},
+                                                        {"bf16", "i32"},
+                                                        {"gemm", "conv"},
+                                                        {"}", ""}}) {
     std::string damaged = bytes;
     ASSERT_NE(damaged.find(from), std::string::npos) << from << bytes;
     damaged.replace(damaged.find(from), from.size(), to);

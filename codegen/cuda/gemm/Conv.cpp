@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include <cstring>
 
+#include "codegen/cuda/extern/Cudnn.h"
 #include "codegen/cuda/gemm/Schedule.h"
 #include "codegen/schedule/ElementTypes.h"
 #include "codegen/schedule/template/ConvGeometry.h"
@@ -206,6 +207,9 @@ FailureOr<KernelCode> scheduleConv(KernelBuilder &builder, const ScheduleOptions
   for (const gemm::ConvPhase &phase : conv.phases) {
     PhaseProduct maker{builder, conv, phase};
     Product product = conv.channelsLast ? maker.channelsLast(direct) : maker.channelsFirst();
+    if (!direct)
+      if (auto call = cudnnCall(builder, conv, conv.channelsLast ? product.b : product.a, options.tf32))
+        product.library = chooseLibrary(builder, *std::move(call), options);
     if (failed(direct ? launchDirect(builder, "conv_direct", product)
                       : launchProduct(builder, "conv", product, options)))
       return failure();

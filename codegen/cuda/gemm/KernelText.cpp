@@ -168,7 +168,7 @@ void KernelBuilder::dropInput(int input) {
 KernelCode KernelBuilder::take(StringRef schedule) {
   code.schedule = schedule.str();
   for (auto pair : kernel.inPlace())
-    if (!dropped(pair.second))
+    if (!dropped(pair.second) && !keepsInputs)
       code.inPlace.push_back(pair);
   int first = elements.size();
   for (LaunchSpec &launch : code.launches)
@@ -358,6 +358,24 @@ FailureOr<std::string> KernelText::tileEpilogue(ArrayRef<AffineExpr> coordinate,
   return "TileEpilogue{" + *one + ", " + *several + "}";
 }
 
+void KernelText::addCall(KernelSource &source) {
+  std::string bytes, comment;
+  auto number = [&](auto &descriptor) {
+    for (const devices::UsedParameter &used : devices::ParametersOf(descriptor))
+      if (*used.parameter >= 0)
+        *used.parameter = static_cast<int32_t>(llvm::find(buffers, *used.parameter) - buffers.begin());
+    bytes = devices::ToBytes(descriptor);
+  };
+  if (auto *gemm = std::get_if<devices::GemmDescriptor>(&library))
+    number(*gemm);
+  else
+    number(std::get<devices::ConvDescriptor>(library));
+  // (Which makes texts of kernels with different calls different.)
+  source.text = "// " + std::string(libraryTitle(library)) +
+                " in place of it, where that is there: " + bytes.substr(bytes.find('\n') + 1) + "\n" + source.text;
+  source.libraries[std::string(libraryName(library))] = std::move(bytes);
+}
+
 void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t sharedBytes, StringRef body,
                         int beside) {
   const gemm::TemplateKernel &kernel = builder.kernel;
@@ -371,6 +389,11 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
   KernelSource source;
   source.symbol = name.str();
   std::string parameters, values;
+  // (Memory that only the call uses is a parameter of the kernel, too.)
+  if (auto *gemm = std::get_if<devices::GemmDescriptor>(&library))
+    buffer(gemm->workspace);
+  else if (auto *conv = std::get_if<devices::ConvDescriptor>(&library))
+    buffer(conv->workspace);
   // A result may take the place of an input that the epilogue reads.
   SmallVector<int32_t> overwritten;
   for (auto pair : kernel.inPlace())
@@ -398,17 +421,8 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
                 "extern \"C\" __global__ void __launch_bounds__(" + std::to_string(threads) +
                 (beside > 0 ? ", " + std::to_string(beside) : "") + ")\n" + kKernelNamePlaceholder.str() + "(" +
                 parameters + ") {\n" + values + body.str() + "}\n";
-  if (library) {
-    auto place = [&](int32_t &parameter) {
-      parameter = static_cast<int32_t>(llvm::find(buffers, parameter) - buffers.begin());
-    };
-    for (int32_t *parameter : {&library->a.parameter, &library->b.parameter, &library->c.parameter})
-      place(*parameter);
-    if (library->bias >= 0)
-      place(library->bias);
-    source.text = "// (In place of it, cuBLASLt where that is there.)\n" + source.text;
-    source.libraries[std::string(devices::kCublasLt)] = devices::ToBytes(*library);
-  }
+  if (isCall(library))
+    addCall(source);
   launch.function = builder.backend.addText(std::move(source));
   launch.device = device;
   builder.code.launches.push_back(std::move(launch));

@@ -10,10 +10,10 @@
 #include <map>
 
 #include "codegen/cuda/CudaBackend.h"
+#include "codegen/cuda/extern/Library.h"
 #include "codegen/cuda/gemm/CppExpr.h"
 #include "codegen/cuda/gemm/Tiles.h"
 #include "codegen/schedule/template/Template.h"
-#include "runtime/devices/extern/gemm_descriptor.h"
 
 namespace tcc::codegen::cuda {
 
@@ -62,7 +62,9 @@ public:
     bool withWgmma; ///< wgmma could do it
   };
   llvm::SmallVector<TiledProduct> products;
-  bool hasLibraryCall = false; ///< cuBLASLt could do the first of them
+  LibraryCall possibleCall; ///< what a library could do in place of the kernel
+  bool hasCall = false;     ///< it stands beside the kernel
+  bool keepsInputs = false; ///< no result may take the place of an input
 
 private:
   llvm::SmallVector<mlir::Type> elements; ///< of inputs and results
@@ -103,13 +105,14 @@ public:
   void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body,
               int beside = 0);
 
-  /// A call of cuBLASLt that does the same as the kernel; its parameters are numbers of buffers.
-  std::optional<devices::GemmDescriptor> library;
+  /// A call that does the same as the kernel; its parameters are numbers of buffers.
+  LibraryCall library;
 
   KernelBuilder &builder;
   std::string indexType;
 
 private:
+  void addCall(KernelSource &source);
   unsigned vectorWidth(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned fastest, unsigned widest) const;
 
   std::string header, definitions;

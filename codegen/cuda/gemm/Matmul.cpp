@@ -1,4 +1,5 @@
 //===- Matmul.cpp - schedule of kernels around tcc.matmul ------------------===//
+#include "codegen/cuda/extern/CublasLt.h"
 #include "codegen/cuda/gemm/NarrowIntegers.h"
 #include "codegen/cuda/gemm/Schedule.h"
 #include "codegen/schedule/template/MatmulView.h"
@@ -33,6 +34,8 @@ FailureOr<KernelCode> scheduleMatmul(KernelBuilder &builder, const ScheduleOptio
   constexpr int64_t kFew = 8;
   auto m = ir::getConstant(view.m), n = ir::getConstant(view.n), k = ir::getConstant(view.k);
   bool tiny = m && n && k && *m <= kFew && *n <= kFew && *k <= 64 && product.zeroA.empty() && product.zeroB.empty();
+  if (std::optional<devices::GemmDescriptor> call = cublasLtCall(builder, product, options.tf32); call && !tiny)
+    product.library = chooseLibrary(builder, *call, options);
   if (failed(tiny ? launchDirect(builder, "matmul", product) : launchProduct(builder, "gemm", product, options)))
     return failure();
   return builder.take("gemm");

@@ -1,5 +1,4 @@
 //===- Product.cpp - launches of a matrix product --------------------------===//
-#include "codegen/cuda/extern/CublasLt.h"
 #include "codegen/cuda/gemm/Schedule.h"
 #include "codegen/cuda/gemm/SearchSpace.h"
 
@@ -107,8 +106,7 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
     elements.engine = choice.tiles.engine;
   }
   // What a call stands beside has the product's operands and no others.
-  std::optional<devices::GemmDescriptor> library = measuredLibrary(builder, product);
-  if (library)
+  if (isCall(product.library))
     choice.splits = 1;
   const GemmTiles &tiles = choice.tiles;
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);
@@ -118,7 +116,7 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   bool rowsFastest = fastest == 1;
 
   KernelText text(builder, "gemm.cuh");
-  text.library = library;
+  text.library = product.library;
   FailureOr<std::string> a = defineOperand(text, "A", product.a), b = defineOperand(text, "B", product.b);
   if (failed(a) || failed(b))
     return failure();
@@ -153,7 +151,7 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
                                                tiles.stages, tiles.threads(), choice.beside,
                                                splits > 1 ? llvm::formatv(", k in {0} parts", splits).str() : "")
                                      .str() +
-                                 (library ? ", or cuBLASLt" : ""));
+                                 (isCall(product.library) ? ", or " + std::string(libraryTitle(product.library)) : ""));
   return success();
 }
 

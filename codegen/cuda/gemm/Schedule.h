@@ -8,6 +8,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/gemm/KernelText.h"
 #include "codegen/cuda/gemm/OperandText.h"
@@ -20,6 +23,11 @@ struct ScheduleOptions {
   bool tf32 = false;
   /// wgmma where it fits (sm_90a, operands that lie along k): a candidate, which has been on no GPU.
   bool wgmma = false;
+  /// Calls of libraries in place of kernels (extern/Library.h): where they are measured to be faster, and, where a
+  /// library of that name is found on the machine whose GPU the code is for, where the rules prefer them. Null:
+  /// nowhere.
+  bool libraries = true;
+  std::function<bool(std::string_view name)> findsLibrary = nullptr;
 };
 
 /// The schedules here, for CudaTargetOptions::templates.
@@ -46,6 +54,8 @@ struct Product {
   /// nothing. `zeroBuffers`: what they read.
   std::string zeroA = {}, zeroB = {};
   llvm::SmallVector<int> zeroBuffers = {};
+  /// A call that does the same.
+  LibraryCall library = {};
 };
 /// With tiles; sums that several blocks share take a temporary and counters.
 mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product,

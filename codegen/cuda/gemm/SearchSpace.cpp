@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "codegen/cuda/extern/CublasLt.h"
 #include "codegen/cuda/gemm/Schedule.h"
 #include "codegen/schedule/template/TileExpr.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -198,10 +197,12 @@ ScheduleSpace templateSpace(ir::KernelOp kernel, const CudaDescription &device, 
   ScheduleSpace space;
   const GemmChoice usual = chooseTiles(shape, elements, device);
   space.candidates.push_back({{}, "default"});
-  if (builder.hasLibraryCall)
-    space.candidates.push_back({{static_cast<int64_t>(ChoiceKind::Library), kLibraryCublasLt}, "cuBLASLt"});
+  // (Where the default is a call, it is not measured twice, and the kernel that stands beside it is, by itself.)
+  if (isCall(builder.possibleCall) && !builder.hasCall)
+    space.candidates.push_back({{static_cast<int64_t>(ChoiceKind::Library), libraryNumber(builder.possibleCall)},
+                                std::string(libraryTitle(builder.possibleCall))});
   for (const GemmChoice &choice : productSpace(shape, shapeHere, elements, withWgmma, device, &space.pruned))
-    if (parametersOf(choice) != parametersOf(usual))
+    if (builder.hasCall || parametersOf(choice) != parametersOf(usual))
       space.candidates.push_back({parametersOf(choice), describe(choice)});
   return space;
 }

@@ -1,13 +1,8 @@
 #include "runtime/devices/extern/cublaslt.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <map>
-#include <mutex>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
+#include "runtime/devices/extern/dynamic_library.h"
+#include "runtime/status.h"
 
 namespace tcc::devices::cublaslt {
 namespace {
@@ -16,26 +11,19 @@ constexpr size_t kOldest = 120000;
 
 std::string TextOf(size_t version) { return absl::StrCat(version / 10000, ".", version % 10000 / 100); }
 
-absl::StatusOr<Library> Open(const std::string& given) {
-  std::vector<std::string> names = {given};
-  if (given.empty()) names = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  void* handle = nullptr;
-  std::string file, why;
-  for (const std::string& name : names) {
-    // Never unloaded: it has state of the driver's.
-    handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    file = name;
-    if (handle != nullptr) break;
-    const char* const text = dlerror();
-    if (why.empty()) why = text == nullptr ? name : text;
-  }
-  if (handle == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no cuBLASLt: ", why,
-                                            " (it comes with the CUDA toolkit, or nvidia-cublas of PyPI; TCC_CUBLASLT "
-                                            "names another file)"));
-  }
+const LibraryName& Name() {
+  static const auto* const name = new LibraryName{"cuBLASLt",
+                                                  "TCC_CUBLASLT",
+                                                  {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                                  "the CUDA toolkit, or nvidia-cublas of PyPI"};
+  return *name;
+}
+
+absl::StatusOr<Library> Open(const std::string& path) {
+  TCC_ASSIGN_OR_RETURN(const OpenLibrary opened, OpenNamed(Name(), path));
+  const std::string& file = opened.file;
   Library library;
-  size_t (*const get_version)() = reinterpret_cast<size_t (*)()>(dlsym(handle, "cublasLtGetVersion"));
+  size_t (*const get_version)() = reinterpret_cast<size_t (*)()>(opened.Find("cublasLtGetVersion"));
   if (get_version == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(file, " is no cuBLASLt: it does not tell its version"));
   }
@@ -45,7 +33,7 @@ absl::StatusOr<Library> Open(const std::string& given) {
                                                       ", tcc needs ", TextOf(kOldest), " or later"));
   }
 #define TCC_CUBLASLT_FIND(name, symbol, result, parameters)                                                 \
-  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handle, symbol));                           \
+  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(symbol));                             \
   if (library.name == nullptr) {                                                                            \
     return absl::FailedPreconditionError(                                                                   \
         absl::StrCat(file, " has no function ", symbol, " (it says it is ", TextOf(library.version), ")")); \
@@ -75,19 +63,9 @@ absl::Status Library::Error(Result result, absl::string_view what) const {
   }
 }
 
-absl::StatusOr<const Library*> Library::Load(const std::string& given) {
-  std::string path = given;
-  if (path.empty()) {
-    const char* const value = std::getenv("TCC_CUBLASLT");
-    path = value != nullptr ? value : "";
-  }
-  static std::mutex mutex;
-  static auto* const libraries = new std::map<std::string, absl::StatusOr<Library>>;
-  const std::lock_guard lock(mutex);
-  auto found = libraries->find(path);
-  if (found == libraries->end()) found = libraries->emplace(path, Open(path)).first;
-  if (!found->second.ok()) return found->second.status();
-  return &*found->second;
+absl::StatusOr<const Library*> Library::Load(const std::string& path) {
+  static auto* const libraries = new OpenedOnce<Library>;
+  return libraries->Get(PathOf(Name(), path), Open);
 }
 
 }  // namespace tcc::devices::cublaslt

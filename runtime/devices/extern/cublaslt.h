@@ -20,6 +20,7 @@ inline constexpr Result kNotSupported = 15;
 
 inline constexpr int kCompute32F = 68;  // cublasComputeType_t
 inline constexpr int kCompute64F = 70;
+inline constexpr int kCompute32FastTf32 = 77;
 inline constexpr int kR32F = 0;  // cudaDataType
 inline constexpr int kR64F = 1;
 inline constexpr int kR16F = 2;

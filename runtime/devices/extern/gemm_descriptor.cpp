@@ -1,17 +1,17 @@
 #include "runtime/devices/extern/gemm_descriptor.h"
 
-#include "nlohmann/json.hpp"
+#include <utility>
+
+#include "runtime/devices/extern/descriptor_json.h"
+#include "runtime/status.h"
 
 namespace tcc::devices {
 namespace {
 
 using Json = nlohmann::json;
+using Matrix = GemmDescriptor::Matrix;
 
-constexpr std::string_view kFirstLine = "tcc-library-call 1\n";
-constexpr int64_t kMostExtent = int64_t{1} << 40;
-constexpr int32_t kMostParameters = 1024;
-
-Json ToJson(const GemmDescriptor::Matrix& matrix) {
+Json ToJson(const Matrix& matrix) {
   return {{"parameter", matrix.parameter},
           {"transposed", matrix.transposed},
           {"start", matrix.start},
@@ -19,58 +19,81 @@ Json ToJson(const GemmDescriptor::Matrix& matrix) {
           {"batch_stride", matrix.batch_stride}};
 }
 
-bool Read(const Json& json, int64_t rows, int64_t columns, GemmDescriptor::Matrix* matrix) {
+bool Read(const Json& json, int64_t rows, int64_t columns, Matrix* matrix) {
   matrix->parameter = json.at("parameter").get<int32_t>();
   matrix->transposed = json.at("transposed").get<bool>();
   matrix->start = json.at("start").get<int64_t>();
   matrix->pitch = json.at("pitch").get<int64_t>();
   matrix->batch_stride = json.at("batch_stride").get<int64_t>();
-  const auto in = [](int64_t value, int64_t least) { return value >= least && value <= kMostExtent; };
-  return matrix->parameter >= 0 && matrix->parameter < kMostParameters && in(matrix->start, 0) &&
-         in(matrix->pitch, matrix->transposed ? rows : columns) && in(matrix->batch_stride, 0);
+  return IsParameter(matrix->parameter) && InRange(matrix->start, 0) &&
+         InRange(matrix->pitch, matrix->transposed ? rows : columns) && InRange(matrix->batch_stride, 0);
 }
 
 }  // namespace
 
 std::string ToBytes(const GemmDescriptor& d) {
-  const Json json = {{"do", "gemm"},     {"element", DTypeName(d.element)},
-                     {"batch", d.batch}, {"m", d.m},
-                     {"n", d.n},         {"k", d.k},
-                     {"a", ToJson(d.a)}, {"b", ToJson(d.b)},
-                     {"c", ToJson(d.c)}, {"bias", d.bias},
-                     {"relu", d.relu}};
-  return std::string(kFirstLine) + json.dump();
+  Json json = {{"do", "gemm"},
+               {"element", DTypeName(d.element)},
+               {"tf32", d.tf32},
+               {"batch", d.batch},
+               {"m", d.m},
+               {"n", d.n},
+               {"k", d.k},
+               {"a", ToJson(d.a)},
+               {"b", ToJson(d.b)},
+               {"c", ToJson(d.c)},
+               {"bias", d.bias},
+               {"relu", d.relu},
+               {"workspace", d.workspace},
+               {"workspace_bytes", d.workspace_bytes}};
+  if (d.addend.parameter >= 0) json["addend"] = ToJson(d.addend);
+  return DescriptorBytes(json);
 }
 
-bool IsGemmDescriptor(std::string_view bytes) { return bytes.substr(0, kFirstLine.size()) == kFirstLine; }
-
 absl::StatusOr<GemmDescriptor> GemmDescriptorFrom(std::string_view bytes) {
-  const auto wrong = [] { return absl::InvalidArgumentError("a library call that is damaged, or of a newer tcc"); };
-  if (!IsGemmDescriptor(bytes)) return wrong();
-  bytes.remove_prefix(kFirstLine.size());
+  TCC_ASSIGN_OR_RETURN(const Json json, DescriptorJson(bytes));
   try {
-    const Json json = Json::parse(bytes);
     GemmDescriptor d;
-    if (json.at("do") != "gemm") return wrong();
-    const auto element = json.at("element").get<std::string>();
-    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
-      if (element == DTypeName(dtype)) d.element = dtype;
-    }
-    bool right = d.element != DType::kInvalid;
+    if (json.at("do") != "gemm") return DamagedDescriptor();
+    d.element = ElementOf(json.at("element").get<std::string>());
+    d.tf32 = json.at("tf32").get<bool>();
+    bool right = d.element != DType::kInvalid && (!d.tf32 || d.element == DType::kF32);
     for (const auto& [name, value] : {std::pair{"batch", &d.batch}, {"m", &d.m}, {"n", &d.n}, {"k", &d.k}}) {
       *value = json.at(name).get<int64_t>();
-      right &= *value >= 1 && *value <= kMostExtent;
+      right &= InRange(*value, 1);
     }
     right &= Read(json.at("a"), d.m, d.k, &d.a) && Read(json.at("b"), d.k, d.n, &d.b) &&
              Read(json.at("c"), d.m, d.n, &d.c) && !d.c.transposed;
+    if (json.contains("addend")) right &= Read(json.at("addend"), d.m, d.n, &d.addend) && !d.addend.transposed;
     d.bias = json.at("bias").get<int32_t>();
     d.relu = json.at("relu").get<bool>();
-    right &= d.bias >= -1 && d.bias < kMostParameters;
-    if (!right) return wrong();
+    d.workspace = json.at("workspace").get<int32_t>();
+    d.workspace_bytes = json.at("workspace_bytes").get<int64_t>();
+    right &= IsParameter(d.bias, /*may_lack=*/true) && IsParameter(d.workspace, /*may_lack=*/true) &&
+             InRange(d.workspace_bytes, 0, d.workspace < 0 ? 0 : kMostWorkspace);
+    if (!right) return DamagedDescriptor();
     return d;
   } catch (const Json::exception&) {
-    return wrong();
+    return DamagedDescriptor();
   }
+}
+
+std::vector<UsedParameter> ParametersOf(GemmDescriptor& d) {
+  const int64_t bytes = DTypeBits(d.element) / 8;
+  // (Sums of products that have been checked to be within reach: at most 2^80, so in floating point first.)
+  const auto used = [&](const Matrix& matrix, int64_t rows, int64_t columns) {
+    if (matrix.transposed) std::swap(rows, columns);
+    const double estimate = static_cast<double>(d.batch - 1) * static_cast<double>(matrix.batch_stride) +
+                            static_cast<double>(rows - 1) * static_cast<double>(matrix.pitch);
+    if (estimate > 1e17) return INT64_MAX;
+    return (matrix.start + (d.batch - 1) * matrix.batch_stride + (rows - 1) * matrix.pitch + columns) * bytes;
+  };
+  return {{&d.a.parameter, used(d.a, d.m, d.k)},
+          {&d.b.parameter, used(d.b, d.k, d.n)},
+          {&d.c.parameter, used(d.c, d.m, d.n)},
+          {&d.addend.parameter, used(d.addend, d.m, d.n)},
+          {&d.bias, d.n * bytes},
+          {&d.workspace, d.workspace_bytes}};
 }
 
 }  // namespace tcc::devices
