@@ -36,7 +36,7 @@ class Descriptors {
   template <typename T>
   void Set(Descriptor* descriptor, int attribute, int type, const T* values, size_t count) {
     if (result_ == cudnn::kSuccess) {
-      result_ = l_.Set(descriptor, attribute, type, static_cast<int64_t>(count), values);
+      result_ = l_.Set(descriptor, attribute, type, static_cast<int64_t>(count), static_cast<const void*>(values));
     }
   }
   template <typename T>
@@ -234,8 +234,8 @@ class Conv : public LibraryCall {
   bool IsFaithful(Descriptors& made, Descriptor* config) const {
     Descriptor* engine = made.Make(cudnn::kEngine);
     int64_t count = 0;
-    if (made.result() != cudnn::kSuccess ||
-        l_.Get(config, cudnn::kEngineConfigEngine, cudnn::kTypeDescriptor, 1, &count, &engine) != cudnn::kSuccess) {
+    if (made.result() != cudnn::kSuccess || l_.Get(config, cudnn::kEngineConfigEngine, cudnn::kTypeDescriptor, 1,
+                                                   &count, static_cast<void*>(&engine)) != cudnn::kSuccess) {
       return false;
     }
     std::array<int, cudnn::kMostNotes> notes = {};
@@ -285,11 +285,11 @@ class Conv : public LibraryCall {
       }
       if (last != cudnn::kSuccess) continue;
       constexpr int64_t kMostEngines = 64;
-      std::vector<Descriptor*> configs;
-      for (int64_t i = 0; i < std::min(count, kMostEngines); ++i) configs.push_back(made->Make(cudnn::kEngineConfig));
+      std::vector<Descriptor*> configs(static_cast<size_t>(std::clamp<int64_t>(count, 0, kMostEngines)));
+      for (Descriptor*& config : configs) config = made->Make(cudnn::kEngineConfig);
       TCC_RETURN_IF_ERROR(Check(made->result(), "find a way to do it"));
       last = l_.Get(asked, cudnn::kHeuristicsResults, cudnn::kTypeDescriptor, static_cast<int64_t>(configs.size()),
-                    &count, configs.data());
+                    &count, static_cast<void*>(configs.data()));
       if (last != cudnn::kSuccess) continue;
       configs.resize(static_cast<size_t>(std::clamp<int64_t>(count, 0, static_cast<int64_t>(configs.size()))));
       last = cudnn::kNotSupported;

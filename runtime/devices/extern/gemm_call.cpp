@@ -91,7 +91,8 @@ class Gemm : public LibraryCall {
   }
   template <typename T>
   absl::Status Set(int attribute, T value) {
-    return Check(l_.DescSet(desc_.get(), attribute, &value, sizeof(value)), "describe the product");
+    return Check(l_.DescSet(desc_.get(), attribute, static_cast<const void*>(&value), sizeof(value)),
+                 "describe the product");
   }
 
   // `rows` and `columns` as the product has them; in memory they may be the other way round.
