@@ -74,6 +74,18 @@ TEST_F(CudaCompile, ResourcesAreThoseOfTheAssembler) {
   }
 }
 
+// A number of blocks that costs spills is given up; what has but one block keeps them.
+TEST_F(CudaCompile, FewerBlocksInsteadOfSpills) {
+  KernelCompiler compiler(nvrtcOptions());
+  KernelSource kernel = spillingKernel();
+  const std::string bounds = "(1024)";
+  kernel.text.replace(kernel.text.find(bounds), bounds.size(), "(256, 4)");
+  llvm::Expected<std::vector<KernelBinary>> binaries = compiler.compile({kernel}, "sm_90a");
+  ASSERT_TRUE(!!binaries) << llvm::toString(binaries.takeError());
+  EXPECT_EQ(binaries->front().resources->spillStores, 0);
+  EXPECT_GT(binaries->front().resources->registers, 64);
+}
+
 TEST_F(CudaCompile, EqualTextsAreCompiledOnceAndOrderIsKept) {
   CompileOptions options = nvrtcOptions();
   size_t calls = 0, total = 0;

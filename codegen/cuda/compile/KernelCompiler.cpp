@@ -162,7 +162,7 @@ struct KernelCompiler::Impl {
   /// What the binaries depend on, beside the texts. The compiler is named by its content, so that it need not be loaded
   /// to ask for its version.
   llvm::Expected<std::vector<std::string>> toolchainParts(llvm::StringRef arch, llvm::StringRef cudaHeader) {
-    std::vector<std::string> parts = {"kernel 1", arch.str(), libraryHash};
+    std::vector<std::string> parts = {"kernel 2", arch.str(), libraryHash};
     if (arch == "sim") {
       llvm::Expected<SimCompiler *> compiler = simCompiler();
       if (!compiler)
@@ -245,6 +245,29 @@ struct KernelCompiler::Impl {
     return entry;
   }
 
+  /// The same. How many registers a kernel takes depends on the version of the compiler: where it could keep
+  /// `__launch_bounds__(threads, blocks)` by spilling only, one block less is asked for, as long as there is one.
+  llvm::Expected<KernelEntry> compileWithoutSpills(const KernelSource &kernel, llvm::StringRef arch,
+                                                   llvm::ArrayRef<std::string> arguments, bool precompiled) {
+    llvm::Expected<KernelEntry> entry = compileWithNvrtc(kernel, arch, arguments, precompiled);
+    KernelSource roomier = kernel;
+    while (entry && entry->resources && entry->resources->spillStores > 0 && dropBlock(roomier.text))
+      entry = compileWithNvrtc(roomier, arch, arguments, precompiled);
+    return entry;
+  }
+
+  /// One block less in the text's launch bounds; false: there is but one, or no number.
+  static bool dropBlock(std::string &text) {
+    const llvm::StringRef name = "__launch_bounds__(", whole = text;
+    const size_t begin = whole.find(name), comma = whole.find(',', begin), end = whole.find(')', begin);
+    int blocks = 0;
+    if (begin == llvm::StringRef::npos || comma >= end || end == llvm::StringRef::npos ||
+        whole.slice(comma + 1, end).trim().getAsInteger(10, blocks) || blocks < 2)
+      return false;
+    text.replace(comma + 1, end - comma - 1, " " + std::to_string(blocks - 1));
+    return true;
+  }
+
   llvm::Expected<KernelEntry> compileForSim(const KernelSource &kernel, bool precompiled) {
     llvm::Expected<SimCompiler *> compiler = simCompiler();
     if (!compiler)
@@ -273,7 +296,7 @@ struct KernelCompiler::Impl {
   void work(Job &job, llvm::StringRef arch, llvm::ArrayRef<std::string> arguments, bool precompiled) {
     auto build = [&]() -> llvm::Expected<KernelEntry> {
       return arch == "sim" ? compileForSim(*job.kernel, precompiled)
-                           : compileWithNvrtc(*job.kernel, arch, arguments, precompiled);
+                           : compileWithoutSpills(*job.kernel, arch, arguments, precompiled);
     };
     if (job.key.empty()) {
       llvm::Expected<KernelEntry> entry = build();

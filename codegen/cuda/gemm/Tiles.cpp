@@ -99,7 +99,7 @@ int64_t GemmTiles::sharedBytes(const GemmElements &elements) const {
 
 int GemmTiles::registers(const GemmElements &elements) const {
   // Addresses of some copies, loop counters, and what the compiler holds ahead.
-  constexpr int kOther = 64, kGathered = 32, kCopies = 4, kMost = 255;
+  constexpr int kOther = 64, kGathered = 32, kCopies = 4, kWindows = 16, kMost = 255;
   int sums = m * n / threads() * static_cast<int>(elements.sumBytes / 4), fragments = 0;
   if (engine == GemmEngine::Mma) {
     fragments = (warpM() + warpN()) / 16 * 4;
@@ -113,6 +113,9 @@ int GemmTiles::registers(const GemmElements &elements) const {
   // All copies of a step are under way at once.
   int copies = std::max(0, m * depth / elements.vectorA / threads() - kCopies) * elements.addressA +
                std::max(0, n * depth / elements.vectorB / threads() - kCopies) * elements.addressB;
+  // Places in a window, and what they are compared with.
+  if (elements.addressA > 1 || elements.addressB > 1)
+    copies += kWindows;
   return std::min(kMost, sums + fragments + copies + kOther);
 }
 
