@@ -19,6 +19,16 @@
 
 namespace tcc::codegen {
 
+/// How a kernel loads tiles of one of its buffers by TMA: runtime/plan.h, TensorMap. Strides count elements.
+struct TensorMap {
+  int32_t buffer; ///< index into the launch's buffers
+  int32_t elementBytes;
+  llvm::SmallVector<mlir::AffineExpr> extents; ///< innermost first
+  llvm::SmallVector<mlir::AffineExpr> strides; ///< of the others
+  llvm::SmallVector<int32_t> box;
+  int32_t swizzle; ///< bytes
+};
+
 /// How a kernel of a device is launched. Expressions are over symbols.
 struct DeviceLaunch {
   std::array<mlir::AffineExpr, 3> grid; ///< blocks along x, y, z; null: 1. Nothing is launched where one is 0.
@@ -32,6 +42,8 @@ struct DeviceLaunch {
   /// Not null: the last argument is a pointer to so many int32 on the device. All are zero, and the kernel leaves them
   /// so: by them blocks find out which of them comes last. No two launches use them at a time.
   mlir::AffineExpr counters = {};
+  /// Parameters behind all others.
+  std::vector<TensorMap> tensorMaps = {};
 };
 
 /// One function call over a range of work items, or (where `device` is set) one launch of a grid. `buffers` index into
@@ -54,7 +66,7 @@ struct ConstantBlob {
 
 /// How one tcc.kernel op is executed.
 struct KernelCode {
-  llvm::SmallVector<LaunchSpec> launches; ///< run in order; at least one
+  llvm::SmallVector<LaunchSpec, 1> launches; ///< run in order; at least one
   llvm::SmallVector<mlir::AffineExpr> temporaryBytes;
   llvm::SmallVector<ConstantBlob> constants;
   /// Positions of kernel inputs that the code no longer reads (replaced by constants): the planner may drop them.

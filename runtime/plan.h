@@ -83,12 +83,22 @@ struct Launch {
   std::string name;     // for profiles: the source ops
   bool copies = false;  // the first buffer to the second, and nothing else: not needed where they are the same memory
 };
+// How a kernel loads tiles of one of its buffers by TMA: a CUtensorMap (128 bytes by value), made where it is launched.
+inline constexpr size_t kMostTensorMapExtents = 5;
+struct TensorMap {
+  int32_t buffer;                // index into the launch's buffers
+  int32_t element_bytes;         // 1, 2, 4 or 8
+  std::vector<Operand> extents;  // innermost first, 2 to 5; what lies beyond them is zero
+  std::vector<Operand> strides;  // elements, of the extents but the innermost, whose is 1
+  std::vector<int32_t> box;      // extents of a tile, 1 to 256
+  int32_t swizzle = 0;           // bytes of a line whose pieces are exchanged: 0, 32, 64, 128
+};
 // Starts kernel `function` of the specialisation's kernel images on the device, in the order of the stream. Its
 // parameters are the addresses of the buffers (device values, contiguous), the scalars as int64, if `reports_errors`
 // the address of an int64 error word on the device, into which it may store one of TccKernelError, and, unless
-// `counters` is Imm(0), the address of so many int32 on the device, all zero, which it leaves zero. The call fails with
-// `name` where it ends, or where the host next waits for the device. Nothing is started where an extent of the grid is
-// 0.
+// `counters` is Imm(0), the address of so many int32 on the device, all zero, which it leaves zero; then come the
+// tensor maps. The call fails with `name` where it ends, or where the host next waits for the device. Nothing is
+// started where an extent of the grid is 0.
 struct DeviceLaunch {
   int32_t function;  // index into Plan::functions
   std::vector<ValueId> buffers;
@@ -101,6 +111,7 @@ struct DeviceLaunch {
   bool copies = false;  // as in Launch
   Operand counters = Operand::Imm(0);
   bool has_counters() const { return counters != Operand::Imm(0); }
+  std::vector<TensorMap> tensor_maps = {};
 };
 // Calls a reference kernel, on host values. `int_lists` are attributes whose values are known only at run time.
 struct Library {

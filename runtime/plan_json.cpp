@@ -133,6 +133,18 @@ struct InstructionToJson {
     if (i.reports_errors) json["reports_errors"] = true;
     if (i.copies) json["copies"] = true;
     if (i.has_counters()) json["counters"] = ToJson(i.counters);
+    if (!i.tensor_maps.empty()) {
+      Json maps = Json::array();
+      for (const plan::TensorMap& map : i.tensor_maps) {
+        maps.push_back({{"buffer", map.buffer},
+                        {"element_bytes", map.element_bytes},
+                        {"extents", ToJson(map.extents)},
+                        {"strides", ToJson(map.strides)},
+                        {"box", map.box},
+                        {"swizzle", map.swizzle}});
+      }
+      json["tensor_maps"] = std::move(maps);
+    }
     return json;
   }
   Json operator()(const plan::Transfer& i) const {
@@ -286,6 +298,18 @@ class PlanReader : public JsonReader {
     i.reports_errors = Has(json, "reports_errors");
     i.copies = Has(json, "copies");
     if (Has(json, "counters")) i.counters = ReadOperand(json, "counters");
+    if (Has(json, "tensor_maps")) {
+      i.tensor_maps = List(json, "tensor_maps", [this](const Json& value) {
+        plan::TensorMap map;
+        map.buffer = Id(value, "buffer");
+        map.element_bytes = Id(value, "element_bytes");
+        map.extents = Operands(value, "extents");
+        map.strides = Operands(value, "strides");
+        map.box = Ids(value, "box");
+        map.swizzle = Id(value, "swizzle");
+        return map;
+      });
+    }
     return i;
   }
 

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "runtime/devices/device.h"
 #include "runtime/plan_json.h"
 #include "runtime/plan_spaces.h"
 #include "runtime/status.h"
@@ -199,7 +200,28 @@ class Validator {
     }
     if (threads > kMaxThreads) return Bad(absl::StrCat("a block has ", threads, " threads, more than ", kMaxThreads));
     TCC_RETURN_IF_ERROR(Extent(i.counters, "counters"));
+    if (i.tensor_maps.size() > devices::kMostTensorMaps) return Bad("too many tensor maps");
+    for (const plan::TensorMap& map : i.tensor_maps) TCC_RETURN_IF_ERROR(Check(map, i.buffers.size()));
     return Extent(i.shared_bytes, "shared memory");
+  }
+  absl::Status Check(const plan::TensorMap& map, size_t buffers) {
+    if (map.buffer < 0 || static_cast<size_t>(map.buffer) >= buffers) return Bad("a tensor map of no buffer");
+    const int32_t bytes = map.element_bytes;
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+      return Bad(absl::StrCat("a tensor map of elements of ", bytes, " bytes"));
+    const size_t rank = map.extents.size();
+    if (rank < 2 || rank > plan::kMostTensorMapExtents || map.strides.size() != rank - 1 || map.box.size() != rank)
+      return Bad("a tensor map has 2 to 5 extents, a stride for each but the first, and a box of as many");
+    if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+      return Bad(absl::StrCat("a tensor map that exchanges pieces of ", map.swizzle, " bytes"));
+    for (const int32_t extent : map.box)
+      if (extent < 1 || extent > 256) return Bad(absl::StrCat("a tensor map's box has an extent of ", extent));
+    const int32_t line = map.box[0] * bytes;
+    if (line % 16 != 0 || (map.swizzle != 0 && line > map.swizzle))
+      return Bad(absl::StrCat("a tensor map's box has lines of ", line, " bytes"));
+    for (const Operand& extent : map.extents) TCC_RETURN_IF_ERROR(Extent(extent, "extent of a tensor map"));
+    for (const Operand& stride : map.strides) TCC_RETURN_IF_ERROR(Extent(stride, "stride of a tensor map"));
+    return absl::OkStatus();
   }
   absl::Status Check(const plan::Transfer& i, int) {
     if (i.to > Space::kDevice) return Bad("unknown space");

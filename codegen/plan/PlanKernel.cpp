@@ -324,6 +324,25 @@ FailureOr<plan::DeviceLaunch> PlanBuilder::emitDeviceLaunch(Operation *op, const
       return failure();
     launch.counters = *counters;
   }
+  for (const TensorMap &from : spec.tensorMaps) {
+    plan::TensorMap &map = launch.tensor_maps.emplace_back();
+    map.buffer = from.buffer;
+    map.element_bytes = from.elementBytes;
+    map.swizzle = from.swizzle;
+    map.box.assign(from.box.begin(), from.box.end());
+    for (AffineExpr extent : from.extents) {
+      FailureOr<Operand> value = emit(extent, op, out);
+      if (failed(value))
+        return failure();
+      map.extents.push_back(*value);
+    }
+    for (AffineExpr stride : from.strides) {
+      FailureOr<Operand> value = emit(stride, op, out);
+      if (failed(value))
+        return failure();
+      map.strides.push_back(*value);
+    }
+  }
   return launch;
 }
 

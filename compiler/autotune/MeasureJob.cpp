@@ -21,6 +21,22 @@ std::vector<MeasureBuffer> buffersFrom(const Json &json) {
   return buffers;
 }
 
+Json toJson(const std::vector<devices::TensorMap> &maps) {
+  Json list = Json::array();
+  for (const devices::TensorMap &map : maps)
+    list.push_back({map.param, map.element_bytes, map.rank, map.swizzle, map.extents, map.strides, map.box});
+  return list;
+}
+
+std::vector<devices::TensorMap> mapsFrom(const Json &json) {
+  std::vector<devices::TensorMap> maps;
+  for (const Json &item : json)
+    maps.push_back({item.at(0).get<int32_t>(), item.at(1).get<int32_t>(), item.at(2).get<int32_t>(),
+                    item.at(3).get<int32_t>(), item.at(4).get<std::array<int64_t, 5>>(),
+                    item.at(5).get<std::array<int64_t, 4>>(), item.at(6).get<std::array<int32_t, 5>>()});
+  return maps;
+}
+
 } // namespace
 
 Json toJson(const MeasureData &data) {
@@ -39,7 +55,8 @@ Json toJson(const MeasureCandidate &candidate) {
                         {"buffers", launch.buffers},
                         {"scalars", launch.scalars},
                         {"errors", launch.reportsErrors},
-                        {"counters", launch.counters}});
+                        {"counters", launch.counters},
+                        {"tensor_maps", toJson(launch.tensorMaps)}});
   return {{"images", candidate.images}, {"own", buffersToJson(candidate.own)}, {"launches", launches},
           {"plan", candidate.plan},     {"constants", candidate.constants},    {"symbols", candidate.symbols}};
 }
@@ -53,7 +70,7 @@ MeasureCandidate candidateFrom(const Json &json) {
                                   item.at("block").get<std::array<int32_t, 3>>(), item.at("shared").get<int64_t>(),
                                   item.at("buffers").get<std::vector<int32_t>>(),
                                   item.at("scalars").get<std::vector<int64_t>>(), item.at("errors").get<bool>(),
-                                  item.at("counters").get<int64_t>()});
+                                  item.at("counters").get<int64_t>(), mapsFrom(item.at("tensor_maps"))});
   candidate.plan = json.at("plan").get<std::string>();
   candidate.constants = json.at("constants").get<std::string>();
   candidate.symbols = json.at("symbols").get<std::vector<int64_t>>();

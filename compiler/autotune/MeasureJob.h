@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "runtime/devices/device.h"
 #include "runtime/dtype.h"
 
 namespace tcc::compiler {
@@ -33,6 +34,7 @@ struct MeasureLaunch {
   std::vector<int64_t> scalars;
   bool reportsErrors = false;
   int64_t counters = 0;
+  std::vector<devices::TensorMap> tensorMaps = {};
 };
 
 /// What the candidates of a kernel share.

@@ -291,6 +291,7 @@ private:
       shape.block = launch.block;
       shape.shared_bytes = launch.sharedBytes;
       shape.buffers = ranges;
+      shape.tensor_maps = launch.tensorMaps;
       TCC_RETURN_IF_ERROR(WithContext(launch.symbol, device->Launch(function, shape, absl::MakeSpan(params), stream)));
     }
     return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/devices/cuda_driver.h"
@@ -274,6 +275,14 @@ class CudaDevice : public ComputeDevice {
     const Current current(*this);
     if (function.call != nullptr) return function.call->Run(params, shape.buffers, StreamOf(stream));
     if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
+    std::array<cuda::TensorMap, kMostTensorMaps> maps;
+    absl::InlinedVector<void*, 16> all;
+    if (!shape.tensor_maps.empty()) {
+      TCC_RETURN_IF_ERROR(Encode(shape.tensor_maps, params, function.name, maps));
+      all.assign(params.begin(), params.end());
+      for (size_t i = 0; i < shape.tensor_maps.size(); ++i) all.push_back(&maps[i]);
+      params = absl::MakeSpan(all);
+    }
     const cuda::Result result =
         d_.LaunchKernel(function.function, static_cast<unsigned>(shape.grid[0]), static_cast<unsigned>(shape.grid[1]),
                         static_cast<unsigned>(shape.grid[2]), static_cast<unsigned>(shape.block[0]),
@@ -281,6 +290,41 @@ class CudaDevice : public ComputeDevice {
                         static_cast<unsigned>(shape.shared_bytes), StreamOf(stream), params.data(), nullptr);
     if (result == kSuccess) return absl::OkStatus();
     return Check(result, absl::StrCat("start the kernel '", function.name, "'"));
+  }
+
+  absl::Status Encode(absl::Span<const TensorMap> maps, absl::Span<void*> params, const std::string& kernel,
+                      std::array<cuda::TensorMap, kMostTensorMaps>& encoded) {
+    if (d_.TensorMapEncodeTiled == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat(name(), ": the kernel '", kernel,
+                       "' loads by TMA, which takes a driver for CUDA 12.0 or later: update "
+                       "the GPU's driver"));
+    }
+    if (maps.size() > encoded.size())
+      return absl::InternalError(absl::StrCat(kernel, ": ", maps.size(), " tensor maps"));
+    for (size_t i = 0; i < maps.size(); ++i) {
+      const TensorMap& map = maps[i];
+      std::array<unsigned long long, 5> extents = {};
+      std::array<unsigned long long, 4> strides = {};
+      std::array<unsigned, 5> box = {}, ones = {1, 1, 1, 1, 1};
+      for (size_t d = 0; d < static_cast<size_t>(map.rank); ++d) {
+        extents[d] = static_cast<unsigned long long>(std::max<int64_t>(1, map.extents[d]));
+        box[d] = static_cast<unsigned>(map.box[d]);
+        if (d + 1 < static_cast<size_t>(map.rank)) strides[d] = static_cast<unsigned long long>(map.strides[d]);
+      }
+      const int type = map.element_bytes == 1   ? cuda::kTensorMapU8
+                       : map.element_bytes == 2 ? cuda::kTensorMapU16
+                       : map.element_bytes == 4 ? cuda::kTensorMapU32
+                                                : cuda::kTensorMapU64;
+      const int swizzle = map.swizzle == 0 ? 0 : map.swizzle == 32 ? 1 : map.swizzle == 64 ? 2 : 3;
+      void* const base = *static_cast<void**>(params[static_cast<size_t>(map.param)]);
+      TCC_RETURN_IF_ERROR(
+          Check(d_.TensorMapEncodeTiled(&encoded[i], type, static_cast<unsigned>(map.rank), base, extents.data(),
+                                        strides.data(), box.data(), ones.data(), cuda::kTensorMapNotInterleaved,
+                                        swizzle, cuda::kTensorMapPromoteL2To256Bytes, cuda::kTensorMapZerosBeyond),
+                absl::StrCat("make a tensor map for the kernel '", kernel, "'")));
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<GraphHandle*> DoEndCapture(StreamHandle* stream) override {

@@ -43,6 +43,9 @@ absl::StatusOr<Driver> Open(const std::string& library) {
   }
   TCC_CUDA_FUNCTIONS(TCC_CUDA_FIND)
 #undef TCC_CUDA_FIND
+#define TCC_CUDA_FIND(name, symbol, parameters) driver.name = reinterpret_cast<decltype(driver.name)>(find(symbol));
+  TCC_CUDA_LATER_FUNCTIONS(TCC_CUDA_FIND)
+#undef TCC_CUDA_FIND
   Result result = driver.Init(0);
   if (result == kSuccess) result = driver.DeviceGetCount(&driver.devices);
   if (result == kNoDevice || (result == kSuccess && driver.devices == 0)) {

@@ -35,6 +35,9 @@ struct Module;
 struct Function;
 struct Graph;
 struct GraphExec;
+struct alignas(64) TensorMap {  // CUtensorMap
+  unsigned char opaque[128];
+};
 
 inline constexpr int kAttributeMaxThreadsPerBlock = 1;
 inline constexpr int kAttributeSharedPerBlock = 8;
@@ -56,6 +59,13 @@ inline constexpr unsigned kEventDefault = 0;
 inline constexpr int kJitErrorLog = 5;
 inline constexpr int kJitErrorLogBytes = 6;
 inline constexpr int kCaptureThreadLocal = 1;
+inline constexpr int kTensorMapU8 = 0;
+inline constexpr int kTensorMapU16 = 1;
+inline constexpr int kTensorMapU32 = 2;
+inline constexpr int kTensorMapU64 = 4;
+inline constexpr int kTensorMapNotInterleaved = 0;
+inline constexpr int kTensorMapPromoteL2To256Bytes = 3;
+inline constexpr int kTensorMapZerosBeyond = 0;
 
 // name, the symbol in the library, parameters
 #define TCC_CUDA_FUNCTIONS(F)                                                                                   \
@@ -101,9 +111,16 @@ inline constexpr int kCaptureThreadLocal = 1;
   F(GraphExecDestroy, "cuGraphExecDestroy", (GraphExec*))                                                       \
   F(GraphDestroy, "cuGraphDestroy", (Graph*))
 
+// Of newer drivers; where it is missing it is null.
+#define TCC_CUDA_LATER_FUNCTIONS(F)                                                                           \
+  F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                           \
+    (TensorMap*, int, unsigned, void*, const unsigned long long*, const unsigned long long*, const unsigned*, \
+     const unsigned*, int, int, int, int))
+
 struct Driver {
 #define TCC_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters = nullptr;
   TCC_CUDA_FUNCTIONS(TCC_CUDA_MEMBER)
+  TCC_CUDA_LATER_FUNCTIONS(TCC_CUDA_MEMBER)
 #undef TCC_CUDA_MEMBER
 
   int version = 0;  // 13000: CUDA 13.0

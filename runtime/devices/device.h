@@ -57,6 +57,19 @@ struct MemoryRange {
   int64_t bytes;
 };
 
+// How a kernel loads tiles of a tensor by TMA (sm_90; CUDA driver API, cuTensorMapEncodeTiled).
+struct TensorMap {
+  int32_t param;  // of the launch: the address of the first element, a multiple of 16
+  int32_t element_bytes;
+  int32_t rank;
+  int32_t swizzle;                 // bytes: 0, 32, 64, 128
+  std::array<int64_t, 5> extents;  // innermost first; 0 counts as 1 (nothing is loaded then)
+  std::array<int64_t, 4> strides;  // bytes, of the extents but the innermost
+  std::array<int32_t, 5> box;
+};
+inline constexpr int64_t kTensorMapAlignment = 16;  // bytes, of addresses and strides
+inline constexpr size_t kMostTensorMaps = 4;        // of a launch
+
 struct LaunchShape {
   std::array<int64_t, 3> grid = {1, 1, 1};
   std::array<int32_t, 3> block = {1, 1, 1};
@@ -64,6 +77,8 @@ struct LaunchShape {
   // What the kernel was given, for devices that check it (checks_accesses): values lie side by side in one allocation.
   // Read before the launch returns. Empty: all that is allocated.
   absl::Span<const MemoryRange> buffers = {};
+  // Further parameters behind the others, each of 128 bytes, which the device makes. Read before the launch returns.
+  absl::Span<const TensorMap> tensor_maps = {};
 };
 
 // What is alive (so that tests see leaks), and what has been asked for so far.

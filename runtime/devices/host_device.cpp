@@ -29,6 +29,7 @@ struct HostDevice::Graph {
     LaunchShape shape;
     size_t params;  // index of the first
     size_t count;
+    std::vector<TensorMap> tensor_maps;
   };
   std::vector<Node> nodes;
   std::vector<int64_t> values;  // of the parameters
@@ -177,7 +178,8 @@ absl::Status HostDevice::DoLaunch(FunctionHandle* function, const LaunchShape& s
   auto& mine = *reinterpret_cast<Stream*>(stream);
   if (mine.capture == nullptr) return Run(function, shape, params);
   Graph& graph = *mine.capture;
-  graph.nodes.push_back({function, shape, graph.values.size(), params.size()});
+  graph.nodes.push_back(
+      {function, shape, graph.values.size(), params.size(), {shape.tensor_maps.begin(), shape.tensor_maps.end()}});
   graph.nodes.back().shape.buffers = {};
   for (const void* param : params) {
     int64_t value = 0;
@@ -207,7 +209,9 @@ absl::StatusOr<GraphHandle*> HostDevice::DoEndCapture(StreamHandle* stream) {
 absl::Status HostDevice::DoLaunchGraph(GraphHandle* handle, StreamHandle*) {
   auto& graph = *reinterpret_cast<Graph*>(handle);
   for (const Graph::Node& node : graph.nodes) {
-    TCC_RETURN_IF_ERROR(Run(node.function, node.shape, absl::MakeSpan(graph.params).subspan(node.params, node.count)));
+    LaunchShape shape = node.shape;
+    shape.tensor_maps = node.tensor_maps;
+    TCC_RETURN_IF_ERROR(Run(node.function, shape, absl::MakeSpan(graph.params.data() + node.params, node.count)));
   }
   return absl::OkStatus();
 }

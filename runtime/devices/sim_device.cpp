@@ -1,11 +1,13 @@
 #include "runtime/devices/sim_device.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 
 #include "runtime/code_object.h"
 #include "runtime/devices/extern/library_call.h"
 #include "runtime/devices/host_device.h"
+#include "runtime/devices/sim/sim_abi.h"
 #include "runtime/devices/sim/sim_api.h"
 #include "runtime/status.h"
 
@@ -83,9 +85,16 @@ class SimDevice : public HostDevice {
       const auto begin = reinterpret_cast<uintptr_t>(range.memory);
       options.buffers.push_back({begin, begin + static_cast<uintptr_t>(range.bytes)});
     }
+    std::vector<TccSimTensorMap> maps;
+    for (const TensorMap& map : shape.tensor_maps) {
+      TCC_ASSIGN_OR_RETURN(maps.emplace_back(),
+                           EncodeForSim(map, *static_cast<const void* const*>(params.at(map.param))));
+    }
+    std::vector<void*> all(params.begin(), params.end());
+    for (TccSimTensorMap& map : maps) all.push_back(&map);
     return sim::Launch(loaded.kernel, DimOf(shape.grid[0], shape.grid[1], shape.grid[2]),
                        DimOf(shape.block[0], shape.block[1], shape.block[2]), static_cast<size_t>(shape.shared_bytes),
-                       params.data(), options);
+                       all.data(), options);
   }
   void Allocated(void* memory, int64_t bytes) override { sim::RegisterMemory(memory, static_cast<size_t>(bytes)); }
   void Freed(void* memory) override { sim::UnregisterMemory(memory); }
@@ -96,6 +105,30 @@ class SimDevice : public HostDevice {
 };
 
 }  // namespace
+
+absl::StatusOr<TccSimTensorMap> EncodeForSim(const TensorMap& map, const void* base) {
+  const auto bad = [](const auto&... what) {
+    return absl::InvalidArgumentError(absl::StrCat("cuda-sim: a tensor map with ", what...));
+  };
+  TccSimTensorMap made = {};
+  made.base = base;
+  made.rank = static_cast<unsigned>(map.rank);
+  made.element_bytes = static_cast<unsigned>(map.element_bytes);
+  made.swizzle = static_cast<unsigned>(map.swizzle);
+  if (reinterpret_cast<uintptr_t>(base) % kTensorMapAlignment != 0)
+    return bad("an address that is no multiple of ", kTensorMapAlignment);
+  for (size_t i = 0; i < static_cast<size_t>(map.rank); ++i) {
+    if (map.extents[i] < 0 || map.extents[i] > int64_t{1} << 32) return bad("an extent of ", map.extents[i]);
+    made.extents[i] = std::max<unsigned long long>(1, static_cast<unsigned long long>(map.extents[i]));
+    made.box[i] = static_cast<unsigned>(map.box[i]);
+    if (i + 1 == static_cast<size_t>(map.rank)) break;
+    const int64_t stride = map.strides[i];
+    if (stride % kTensorMapAlignment != 0 || stride < 0 || stride >= int64_t{1} << 40)
+      return bad("a stride of ", stride, " bytes");
+    made.strides[i] = static_cast<unsigned long long>(stride);
+  }
+  return made;
+}
 
 std::shared_ptr<ComputeDevice> MakeSimDevice(const SimOptions& options) { return std::make_shared<SimDevice>(options); }
 

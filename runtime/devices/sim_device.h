@@ -3,7 +3,9 @@
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "runtime/devices/device.h"
+#include "runtime/devices/sim/sim_abi.h"
 
 namespace tcc::devices {
 
@@ -14,5 +16,9 @@ struct SimOptions {
 // Everything is done when a call returns; errors of kernels come out of Launch. Writes just outside of allocations are
 // found by Synchronize and are an error there. Fresh memory is full of not-a-number.
 std::shared_ptr<ComputeDevice> MakeSimDevice(const SimOptions& options = {});
+
+// What kernels of the simulator take for a tensor map at `base`. InvalidArgument for what the driver would refuse, too
+// (CUDA driver API, cuTensorMapEncodeTiled).
+absl::StatusOr<TccSimTensorMap> EncodeForSim(const TensorMap& map, const void* base);
 
 }  // namespace tcc::devices

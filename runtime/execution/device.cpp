@@ -65,6 +65,11 @@ absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Ste
     if (checked) d.ranges.push_back({f_.data[index], Bytes(f_.values[index])});
   }
   if (i.copies && d.values[0] == d.values[1]) return absl::OkStatus();
+  if (!i.tensor_maps.empty()) {
+    TCC_RETURN_IF_ERROR(WithContext(i.name, AlignMapped(i)));
+    EvalTensorMaps(i, d.tensor_maps);
+    shape.tensor_maps = d.tensor_maps;
+  }
   for (const Operand& scalar : i.scalars) *value++ = f_.Eval(scalar);
   if (step.error_word >= 0) {
     *value++ = reinterpret_cast<int64_t>(d.error_words + step.error_word);
@@ -79,6 +84,44 @@ absl::Status ExecutionContext::Runner::Do(const plan::DeviceLaunch& i, const Ste
   shape.buffers = d.ranges;
   const auto count = static_cast<size_t>(value - d.values.data());
   return LaunchOnDevice(step.device_function, shape, absl::MakeSpan(d.params.data(), count), i);
+}
+
+void ExecutionContext::Runner::EvalTensorMaps(const plan::DeviceLaunch& i,
+                                              std::vector<devices::TensorMap>& maps) const {
+  maps.clear();
+  for (const plan::TensorMap& from : i.tensor_maps) {
+    devices::TensorMap& map = maps.emplace_back();
+    map.param = from.buffer;  // (buffers are the first parameters)
+    map.element_bytes = from.element_bytes;
+    map.rank = static_cast<int32_t>(from.extents.size());
+    map.swizzle = from.swizzle;
+    for (size_t axis = 0; axis < from.extents.size(); ++axis) {
+      map.extents[axis] = f_.Eval(from.extents[axis]);
+      map.box[axis] = from.box[axis];
+      if (axis > 0) map.strides[axis - 1] = f_.Eval(from.strides[axis - 1]) * from.element_bytes;
+    }
+  }
+}
+
+bool ExecutionContext::Runner::CanMap(const plan::DeviceLaunch& i) const {
+  return std::all_of(i.tensor_maps.begin(), i.tensor_maps.end(), [&](const plan::TensorMap& map) {
+    const ValueId buffer = i.buffers[static_cast<size_t>(map.buffer)];
+    return reinterpret_cast<uintptr_t>(f_.data[static_cast<size_t>(buffer)]) % devices::kTensorMapAlignment == 0;
+  });
+}
+
+// A view may start anywhere: the launch is given a copy of it.
+absl::Status ExecutionContext::Runner::AlignMapped(const plan::DeviceLaunch& i) {
+  DeviceState& d = *s_.device;
+  for (const plan::TensorMap& map : i.tensor_maps) {
+    const auto position = static_cast<size_t>(map.buffer);
+    if (d.values[position] % devices::kTensorMapAlignment == 0) continue;
+    TCC_ASSIGN_OR_RETURN(Tensor copy, CloneValue(f_.Get(i.buffers[position])));
+    d.values[position] = reinterpret_cast<int64_t>(copy.data());
+    if (!d.ranges.empty()) d.ranges[position] = {copy.data(), Bytes(copy)};
+    in_flight_.push_back(std::move(copy));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int32_t*> ExecutionContext::Runner::CountersFor(const plan::DeviceLaunch& i, int64_t count) {

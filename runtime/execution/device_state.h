@@ -96,8 +96,9 @@ struct DeviceState {
     int32_t* memory;
     int64_t count;
   };
-  std::vector<CounterBlock> counters;  // on the device, the largest last
-  bool is_clear = false;               // error words and counters are zero
+  std::vector<devices::TensorMap> tensor_maps;  // of the launch that is being made
+  std::vector<CounterBlock> counters;           // on the device, the largest last
+  bool is_clear = false;                        // error words and counters are zero
   bool started = false;
   // Of the launch being made: values, and their addresses.
   std::vector<int64_t> values;

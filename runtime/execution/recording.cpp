@@ -206,10 +206,25 @@ class ExecutionContext::Runner::Recorder {
       TCC_ASSIGN_OR_RETURN(int32_t* const counters, r_.CountersFor(i, f_.Eval(i.counters)));
       block->device_values.push_back(reinterpret_cast<int64_t>(counters));
     }
+    if (!i.tensor_maps.empty()) {
+      // (A place that changes may be one that needs a copy.)
+      if (launch.lookups_begin != launch.lookups_end || !r_.CanMap(i)) return Undone(launch, block);
+      for (const plan::TensorMap& map : i.tensor_maps)
+        if (!Known(map.extents) || !Known(map.strides)) return Undone(launch, block);
+      r_.EvalTensorMaps(i, launch.tensor_maps);
+      launch.shape.tensor_maps = launch.tensor_maps;
+    }
     launch.count = block->device_values.size() - launch.values;
     block->actions.push_back({&step, -1, static_cast<int64_t>(block->device_launches.size())});
-    block->device_launches.push_back(launch);
+    block->device_launches.push_back(std::move(launch));
     return true;
+  }
+
+  // The launch is interpreted, after all.
+  static bool Undone(const RecordedBlock::DeviceLaunch& launch, RecordedBlock* block) {
+    block->device_values.resize(launch.values);
+    block->device_lookups.resize(launch.lookups_begin);
+    return false;
   }
 
   bool Add(const plan::Launch& i, const Step& step, RecordedBlock* block) const {

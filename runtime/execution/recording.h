@@ -39,6 +39,7 @@ struct RecordedBlock {
     devices::LaunchShape shape;
     size_t values, count;  // the parameters: index of the first, how many
     size_t lookups_begin, lookups_end;
+    std::vector<devices::TensorMap> tensor_maps;  // the shape has a view of them
   };
   struct Action {
     const PreparedPlan::Step* step;

@@ -101,6 +101,12 @@ class ExecutionContext::Runner {
   absl::Status Do(const plan::DeviceLaunch& i, const Step& step);
   absl::Status Do(const plan::Transfer& i);
   absl::StatusOr<int32_t*> CountersFor(const plan::DeviceLaunch& i, int64_t count);
+  // What the launch's tensor maps are in this call.
+  void EvalTensorMaps(const plan::DeviceLaunch& i, std::vector<devices::TensorMap>& maps) const;
+  // Whether the buffers that they start at are where maps can start.
+  bool CanMap(const plan::DeviceLaunch& i) const;
+  // Of those that are not, the launch that is being made gets copies.
+  absl::Status AlignMapped(const plan::DeviceLaunch& i);
   absl::Status LaunchOnDevice(devices::FunctionHandle* function, const devices::LaunchShape& shape,
                               absl::Span<void*> params, const plan::DeviceLaunch& i);
   absl::Status WaitForDevice();

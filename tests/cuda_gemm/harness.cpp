@@ -18,6 +18,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/devices/extern/library_call.h"
 #include "runtime/devices/sim/sim_api.h"
+#include "runtime/devices/sim_device.h"
 #include "tests/codegen_gemm/elements.h"
 
 namespace tcc::codegen::testing {
@@ -110,7 +111,8 @@ struct Buffer {
 // registered as the only memory it may touch; the addresses of the first ones are parameters before the scalars, those
 // of others after them.
 std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buffers, size_t before_scalars,
-                     const std::vector<int64_t>& scalars, int64_t blocks, int threads, int64_t shared) {
+                     const std::vector<int64_t>& scalars, const std::vector<devices::TensorMap>& maps, int64_t blocks,
+                     int threads, int64_t shared) {
   auto bytes = CompileForSim(source);
   if (!bytes) return llvm::toString(bytes.takeError());
   std::string path = "/tmp/tcc_cuda_gemm_XXXXXX";
@@ -133,6 +135,13 @@ std::string RunOnSim(const KernelSource& source, const std::vector<Buffer>& buff
     for (size_t i = 0; i < before_scalars; ++i) params.push_back(&pointers[i]);
     for (int64_t& number : numbers) params.push_back(&number);
     for (size_t i = before_scalars; i < pointers.size(); ++i) params.push_back(&pointers[i]);
+    std::vector<TccSimTensorMap> encoded;
+    for (const devices::TensorMap& map : maps) {
+      auto made = devices::EncodeForSim(map, pointers[map.param]);
+      if (!made.ok()) return std::string(made.status().message());
+      encoded.push_back(*made);
+    }
+    for (TccSimTensorMap& map : encoded) params.push_back(&map);
     absl::Status status = blocks == 0
                               ? absl::OkStatus()
                               : sim::Launch(*kernel, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)},
@@ -207,10 +216,20 @@ std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
     std::vector<int32_t> counters(launch.device->counters ? Value(launch.device->counters, test.symbols) : 0);
     if (launch.device->counters) used.push_back({counters.data(), counters.size() * sizeof(int32_t)});
     const size_t before_scalars = launch.buffers.size();
+    std::vector<devices::TensorMap> maps;
+    for (const TensorMap& from : launch.device->tensorMaps) {
+      devices::TensorMap& map = maps.emplace_back();
+      map = {from.buffer, from.elementBytes, static_cast<int32_t>(from.extents.size()), from.swizzle, {}, {}, {}};
+      for (size_t axis = 0; axis < from.extents.size(); ++axis) {
+        map.extents[axis] = Value(from.extents[axis], test.symbols);
+        map.box[axis] = from.box[axis];
+        if (axis > 0) map.strides[axis - 1] = Value(from.strides[axis - 1], test.symbols) * from.elementBytes;
+      }
+    }
     std::string error =
         !text.libraries.empty()
             ? RunLibrary(text, used)
-            : RunOnSim(text, used, before_scalars, scalars, Value(launch.device->grid[0], test.symbols),
+            : RunOnSim(text, used, before_scalars, scalars, maps, Value(launch.device->grid[0], test.symbols),
                        launch.device->block[0],
                        launch.device->sharedBytes ? Value(launch.device->sharedBytes, test.symbols) : 0);
     if (!error.empty()) return error + "\n" + text.text;

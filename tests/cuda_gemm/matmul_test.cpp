@@ -86,6 +86,62 @@ TEST(CudaMatmul, Wgmma) {
       {.text = Product({"s0", "s1"}, {"s1", "s2"}, {"s0", "s2"}, "f16", 3, false, true), .symbols = {130, 77, 33}},
       {.wgmma = true});
 }
+// Tiles that TMA loads, where it is asked for and rows start at multiples of 16 bytes: more tiles than blocks, odd
+// extents, rows that vary.
+TEST(CudaMatmul, Tma) {
+  const cuda::ScheduleOptions options{.tma = true};
+  const auto uses = [&](const Case& test, const char* arch, const cuda::ScheduleOptions& with) {
+    return CudaTexts(test, arch, nullptr, with)[0].text.find("multiply_by_tma<") != std::string::npos;
+  };
+  for (std::string element : {"f16", "bf16"}) {
+    SCOPED_TRACE(element);
+    Case test{.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, element, 0, false, true)};
+    EXPECT_TRUE(uses(test, "sm_90a", options));
+    EXPECT_FALSE(uses(test, "sm_90a", {}));
+    EXPECT_FALSE(uses(test, "sm_100", options));
+    CheckCuda(test, options);
+  }
+  // Rows that start anywhere, and operands that do not lie along k.
+  EXPECT_FALSE(
+      uses({.text = Product({"70", "77"}, {"77", "72"}, {"70", "72"}, "f16", 0, false, true)}, "sm_90a", options));
+  EXPECT_FALSE(uses({.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, "f16")}, "sm_90a", options));
+  EXPECT_FALSE(
+      uses({.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, "f32", 0, false, true)}, "sm_90a", options));
+  for (Size size : {Size{1, 1, 8}, {129, 257, 72}, {64, 36, 200}, {5, 7, 0}}) {
+    std::string m = std::to_string(size.m), n = std::to_string(size.n), k = std::to_string(size.k);
+    SCOPED_TRACE(m + "x" + n + "x" + k);
+    CheckCuda({.text = Product({m, k}, {k, n}, {m, n}, "f16", 0, false, true)}, options);
+  }
+  for (int64_t rows : {0, 1, 70, 129}) {
+    Case test{.text = Product({"s0", "72"}, {"72", "65"}, {"s0", "65"}, "bf16", 1, false, true), .symbols = {rows}};
+    ASSERT_TRUE(uses(test, "sim", options));
+    CheckCuda(test, options);
+  }
+}
+TEST(CudaMatmul, TmaBatches) {
+  const cuda::ScheduleOptions options{.tma = true};
+  const std::string element = "f16";
+  const auto check = [&](const Case& test) {
+    ASSERT_NE(CudaTexts(test, "sim", nullptr, options)[0].text.find("multiply_by_tma<"), std::string::npos)
+        << test.text;
+    CheckCuda(test, options);
+  };
+  // [B, M, K] and [B, N, K].
+  const std::string a = Type({"3", "70", "72"}, element), bt = Type({"3", "33", "72"}, element),
+                    b = Type({"3", "72", "33"}, element), y = Type({"3", "70", "33"}, element);
+  check({.text = Kernel({a, bt},
+                        Read("%tb", {"3", "72", "33"}, "%a1", "affine_map<(d0, d1, d2) -> (d0, d2, d1)>", bt, element) +
+                            Matmul("%a0", "%tb", a, b, y),
+                        "%c", {y})});
+  // [S, H, D] read as [H, S, D]: a row has the other heads between it and the next.
+  const std::string x = Type({"70", "3", "72"}, element), w = Type({"33", "3", "72"}, element);
+  check({.text =
+             Kernel({x, w},
+                    Read("%ta", {"3", "70", "72"}, "%a0", "affine_map<(d0, d1, d2) -> (d1, d0, d2)>", x, element) +
+                        Read("%tb", {"3", "72", "33"}, "%a1", "affine_map<(d0, d1, d2) -> (d2, d0, d1)>", w, element) +
+                        Matmul("%ta", "%tb", a, b, y),
+                    "%c", {y})});
+}
 // Few tiles and a long sum: blocks share it, in one launch, with all that an epilogue may be.
 TEST(CudaMatmul, SplitSums) {
   for (std::string element : {"f32", "f16", "bf16", "f64"}) {

@@ -176,6 +176,15 @@ std::vector<Wanted> WantedCode(bool sm90a) {
          {"HGMMA", "LDGSTS.128"},
          {"STG.128"},
          {.wgmma = true}});
+    wanted.push_back(
+        {{.text = Kernel({half, half},
+                         Read("%tb", {"4096", "4096"}, "%a1", "affine_map<(d0, d1) -> (d1, d0)>", half, "f16") +
+                             "    %c = tcc.matmul %a0, %tb : (" + half + ", " + half + ") -> " + half + "\n",
+                         "%c", {half})},
+         {"HGMMA", "UTMALDG"},
+         {"STG.128", "USETMAXREG"},
+         {.tma = true},
+         false});
   }
   return wanted;
 }

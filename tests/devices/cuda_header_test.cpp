@@ -27,6 +27,7 @@ struct Matches<R (*)(A...), S (*)(B...)> : std::bool_constant<kSame<R, S> && (kS
 #define cuPrimaryCtxRetain cuDevicePrimaryCtxRetain
 #define cuPrimaryCtxRelease cuDevicePrimaryCtxRelease
 TCC_CUDA_FUNCTIONS(TCC_CHECK)
+TCC_CUDA_LATER_FUNCTIONS(TCC_CHECK)
 
 static_assert(sizeof(DevicePtr) == sizeof(CUdeviceptr));
 static_assert(kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY && kNoDevice == CUDA_ERROR_NO_DEVICE);

@@ -39,7 +39,7 @@ inline std::vector<KernelImageView> Images(bool checked = false) {
   static const auto* const reporting = new std::string(ReadFile(TCC_TEST_CHECKED_KERNELS));
   const std::string* const object = checked ? reporting : plain;
   std::vector<KernelImageView> images;
-  for (const char* symbol : {"add", "scale", "gather", "overrun", "sum_parts"}) {
+  for (const char* symbol : {"add", "scale", "gather", "overrun", "sum_parts", "load_tile"}) {
     KernelImageView image;
     image.symbol = symbol;
     image.source = "// ...";

@@ -206,6 +206,43 @@ TEST_P(DeviceExecutorTest, Views) {
   }
 }
 
+// Tiles by TMA, zero beyond the tensor, which may start anywhere: where maps cannot start it is copied.
+TEST_P(DeviceExecutorTest, TensorMaps) {
+  for (const int64_t offset : {0, 1, 4}) {
+    Plan plan;
+    plan.num_values = 5;
+    plan.num_registers = 1;
+    plan.inputs = {0};
+    plan.outputs = {4};
+    plan.symbol_registers = {0};
+    plan.functions = {"load_tile"};
+    plan::DeviceLaunch launch = LaunchOf(0, {3, 2}, {Operand::Imm(4), Operand::Imm(-1)}, "load");
+    launch.grid[0] = Operand::Imm(1);
+    launch.shared_bytes = Operand::Imm(128);
+    launch.tensor_maps = {{1, 4, {Operand::Reg(0), Operand::Imm(3)}, {Operand::Imm(12)}, {8, 4}, 0}};
+    plan.body.instructions = {
+        plan::Transfer{1, 0, Space::kDevice}, plan::View{2, 1, {Operand::Imm(36)}, {}, Operand::Imm(offset)},
+        plan::Allocate{3, DType::kF32, {Operand::Imm(32)}, plan::kFreshSlot, 0, kNoValue, Space::kDevice}, launch,
+        plan::Transfer{4, 3, Space::kHost}};
+    const auto prepared = PrepareOn(device_, plan);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    ExecutionContext context(*prepared, nullptr, 2);
+    for (const int64_t columns : {10, 10, 10, 12, 5}) {
+      const auto outputs = context.Run({Vector(Ramp(40))}, {columns});
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      if (!Computes(*device_)) continue;
+      const std::vector<float> got = Floats((*outputs)[0]);
+      for (int64_t row = -1; row < 3; ++row) {
+        for (int64_t column = 4; column < 12; ++column) {
+          const int64_t expected = row >= 0 && column < columns ? offset + row * 12 + column : 0;
+          ASSERT_EQ(got[static_cast<size_t>((row + 1) * 8 + column - 4)], static_cast<float>(expected))
+              << offset << " " << columns << " " << row << " " << column;
+        }
+      }
+    }
+  }
+}
+
 // A branch and a loop that the host decides on what the device computed.
 TEST_P(DeviceExecutorTest, ControlFlow) {
   if (!Computes(*device_)) GTEST_SKIP() << "nothing is computed";

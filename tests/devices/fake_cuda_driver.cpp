@@ -244,6 +244,18 @@ Result cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, un
   stream->captured += stream->capturing ? 1 : 0;
   return 0;
 }
+Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* base, const unsigned long long* extents,
+                              const unsigned long long* strides, const unsigned* box, const unsigned* steps,
+                              int interleave, int swizzle, int promotion, int fill) {
+  NEED(reinterpret_cast<size_t>(map) % 64 == 0 && reinterpret_cast<size_t>(base) % 16 == 0, kInvalidValue);
+  NEED(type >= 0 && type <= 4 && rank >= 1 && rank <= 5 && interleave == 0 && fill == 0, kInvalidValue);
+  NEED(swizzle >= 0 && swizzle <= 3 && promotion >= 0 && promotion <= 3, kInvalidValue);
+  for (unsigned d = 0; d < rank; ++d) {
+    NEED(extents[d] >= 1 && extents[d] <= 1ULL << 32 && box[d] >= 1 && box[d] <= 256 && steps[d] == 1, kInvalidValue);
+    NEED(d + 1 == rank || (strides[d] % 16 == 0 && strides[d] < 1ULL << 40), kInvalidValue);
+  }
+  return 0;
+}
 Result cuStreamBeginCapture_v2(Stream* stream, int) {
   NEED_CONTEXT;
   NEED(Has(stream) && !stream->capturing, kIllegalState);

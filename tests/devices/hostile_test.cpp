@@ -44,6 +44,15 @@ class HostilePlans : public testing::TestWithParam<const char*> {
   std::shared_ptr<ComputeDevice> device_;
 };
 
+// The second launch has a tensor map.
+template <typename Change>
+Plan WithMap(Change change) {
+  return With([&](Plan&, plan::DeviceLaunch& launch) {
+    launch.tensor_maps = {{1, 4, {Operand::Imm(8), Operand::Imm(4)}, {Operand::Imm(8)}, {8, 4}, 0}};
+    change(launch.tensor_maps[0]);
+  });
+}
+
 TEST_P(HostilePlans, AreErrors) {
   const int64_t huge = int64_t{1} << 40, most = std::numeric_limits<int64_t>::max();
   const auto with = [](auto change) { return With(change); };
@@ -124,6 +133,22 @@ TEST_P(HostilePlans, AreErrors) {
          p.body.instructions[7] = plan::View{6, 5, {Operand::Imm(2)}, {Operand::Imm(-1)}, Operand::Imm(0)};
        }),
        "lies outside its source"},
+      // Tensor maps.
+      {WithMap([](plan::TensorMap& map) { map.buffer = 3; }), "a tensor map of no buffer"},
+      {WithMap([](plan::TensorMap& map) { map.buffer = -1; }), "a tensor map of no buffer"},
+      {WithMap([](plan::TensorMap& map) { map.element_bytes = 3; }), "elements of 3 bytes"},
+      {WithMap([](plan::TensorMap& map) { map.strides.clear(); }), "2 to 5 extents"},
+      {WithMap([](plan::TensorMap& map) { map.box = {8, 4, 1}; }), "2 to 5 extents"},
+      {WithMap([](plan::TensorMap& map) { map.box = {8, 257}; }), "box has an extent of 257"},
+      {WithMap([](plan::TensorMap& map) { map.box = {3, 4}; }), "lines of 12 bytes"},
+      {WithMap([](plan::TensorMap& map) { map.swizzle = 16; }), "pieces of 16 bytes"},
+      {WithMap([](plan::TensorMap& map) {
+         map.box = {64, 4};
+         map.swizzle = 128;
+       }),
+       "lines of 256 bytes"},
+      {WithMap([](plan::TensorMap& map) { map.extents[1] = Operand::Reg(5); }), "register 5 of 2"},
+      {WithMap([](plan::TensorMap& map) { map.strides[0] = Operand::Imm(-4); }), "stride of a tensor map is -4"},
   };
   for (size_t i = 0; i < std::size(plans); ++i) {
     const auto& [plan, message] = plans[i];

@@ -48,3 +48,21 @@ extern "C" __global__ void __launch_bounds__(32) sum_parts(float* out, float* pa
   for (int i = 0; i < parts; ++i) sum += partial[first + i];
   if (threadIdx.x == 0) out[block / parts] = sum;
 }
+
+// A tile of 8 by 4 at column x and row y.
+extern "C" __global__ void __launch_bounds__(32) load_tile(float* out, const float*, long long x, long long y,
+                                                           const TCC_GRID_CONSTANT tcc::TensorMap map) {
+#if defined(TCC_SIM) || __CUDA_ARCH__ >= 900
+  TCC_DYNAMIC_SHARED(memory);
+  __shared__ tcc::uint64 full;
+  if (threadIdx.x == 0) {
+    tcc::mbarrier_init(&full, 1);
+    tcc::mbarrier_fence_init();
+    tcc::mbarrier_arrive_expect_bytes(&full, 128);
+    tcc::tensor_load(memory, map, (int)x, (int)y, &full);
+  }
+  __syncthreads();
+  tcc::mbarrier_wait(&full, 0);
+  out[threadIdx.x] = reinterpret_cast<const float*>(memory)[threadIdx.x];
+#endif
+}

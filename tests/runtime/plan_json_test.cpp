@@ -71,20 +71,22 @@ Plan DeviceExample() {
   plan.symbol_registers = {0};
   plan.slot_bytes = {Operand::Imm(1024)};
   plan.functions = {"kernel"};
-  plan.body.instructions = {plan::Transfer{1, 0, Space::kDevice},
-                            plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 256, kNoValue, Space::kDevice},
-                            plan::View{3, 2, {Operand::Imm(1)}, {}, Operand::Imm(0)},
-                            plan::DeviceLaunch{0,
-                                               {1, 3},
-                                               {Operand::Reg(0)},
-                                               {Operand::Reg(0), Operand::Imm(1), Operand::Imm(1)},
-                                               {32, 2, 1},
-                                               Operand::Imm(64),
-                                               /*reports_errors=*/true,
-                                               "gather",
-                                               /*copies=*/true,
-                                               /*counters=*/Operand::Reg(0)},
-                            plan::Transfer{4, 3, Space::kHost}};
+  plan.body.instructions = {
+      plan::Transfer{1, 0, Space::kDevice},
+      plan::Allocate{2, DType::kF32, {Operand::Reg(0)}, 0, 256, kNoValue, Space::kDevice},
+      plan::View{3, 2, {Operand::Imm(1)}, {}, Operand::Imm(0)},
+      plan::DeviceLaunch{0,
+                         {1, 3},
+                         {Operand::Reg(0)},
+                         {Operand::Reg(0), Operand::Imm(1), Operand::Imm(1)},
+                         {32, 2, 1},
+                         Operand::Imm(64),
+                         /*reports_errors=*/true,
+                         "gather",
+                         /*copies=*/true,
+                         /*counters=*/Operand::Reg(0),
+                         {{1, 4, {Operand::Imm(8), Operand::Reg(0)}, {Operand::Imm(8)}, {8, 4}, 32}}},
+      plan::Transfer{4, 3, Space::kHost}};
   return plan;
 }
 
@@ -142,6 +144,10 @@ TEST(PlanJson, DevicesRoundTrip) {
   EXPECT_EQ(launch.block, (std::array<int32_t, 3>{32, 2, 1}));
   EXPECT_TRUE(launch.reports_errors);
   EXPECT_EQ(launch.counters, Operand::Reg(0));
+  ASSERT_EQ(launch.tensor_maps.size(), 1u);
+  EXPECT_EQ(launch.tensor_maps[0].extents, (std::vector<Operand>{Operand::Imm(8), Operand::Reg(0)}));
+  EXPECT_EQ(launch.tensor_maps[0].box, (std::vector<int32_t>{8, 4}));
+  EXPECT_EQ(launch.tensor_maps[0].swizzle, 32);
   EXPECT_EQ(std::get<plan::Transfer>(plan->body.instructions[4]).to, Space::kHost);
 }
 
@@ -202,7 +208,7 @@ void EveryMissingFieldIsAnError(const Plan& plan, int expected) {
     const Json before = node;
     for (const auto& [key, value] : before.items()) {
       if (before.contains("epsilon") || (before.value("do", "") == "allocate" && key == "slot") || key == "over" ||
-          key == "copies" || key == "space" || key == "reports_errors" || key == "counters")
+          key == "copies" || key == "space" || key == "reports_errors" || key == "counters" || key == "tensor_maps")
         continue;  // optional
       node.erase(key);
       ++removed;

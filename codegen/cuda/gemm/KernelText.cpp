@@ -376,6 +376,11 @@ void KernelText::addCall(KernelSource &source) {
   source.libraries[std::string(libraryName(library))] = std::move(bytes);
 }
 
+void KernelText::tensorMap(StringRef name, TensorMap map) {
+  buffer(map.buffer);
+  tensorMaps.push_back({name.str(), std::move(map)});
+}
+
 void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t sharedBytes, StringRef body,
                         int beside) {
   const gemm::TemplateKernel &kernel = builder.kernel;
@@ -414,6 +419,11 @@ void KernelText::launch(StringRef name, int threads, AffineExpr blocks, int64_t 
   if (numCounters) {
     device.counters = numCounters;
     parameters += parameters.empty() ? "int* counters" : ", int* counters";
+  }
+  for (auto &[name, map] : tensorMaps) {
+    parameters += ", const TCC_GRID_CONSTANT tcc::TensorMap " + name;
+    map.buffer = static_cast<int32_t>(llvm::find(buffers, map.buffer) - buffers.begin());
+    device.tensorMaps.push_back(map);
   }
   for (Attribute from : kernel.kernel.getSources())
     source.sources.push_back(cast<StringAttr>(from).getValue().str());

@@ -100,6 +100,9 @@ public:
   mlir::FailureOr<std::string> tileEpilogue(llvm::ArrayRef<mlir::AffineExpr> coordinate, unsigned fastest,
                                             unsigned widest, unsigned batch);
 
+  /// A parameter of this name: how TMA loads tiles of a buffer (TensorMap::buffer: its number).
+  void tensorMap(llvm::StringRef name, TensorMap map);
+
   /// Queues the text and appends the launch. `body`: the statements of the entry point. `beside`: blocks that are to be
   /// on one multiprocessor at a time; 0: as may be.
   void launch(llvm::StringRef name, int threads, mlir::AffineExpr blocks, int64_t sharedBytes, llvm::StringRef body,
@@ -117,6 +120,7 @@ private:
 
   std::string header, definitions;
   llvm::SmallVector<int> buffers;
+  llvm::SmallVector<std::pair<std::string, TensorMap>, 2> tensorMaps;
   std::map<unsigned, int> scalars; ///< symbol -> position among the scalars
   mlir::AffineExpr numCounters;    ///< null: none
 };

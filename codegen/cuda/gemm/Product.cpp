@@ -10,28 +10,8 @@ using namespace mlir;
 namespace tcc::codegen::cuda {
 namespace {
 
-// Along which dimension the outputs of the first result are next to each other: 0 to 2.
-unsigned fastestDim(const gemm::TemplateKernel &kernel, const Product &product) {
-  const gemm::Output &output = kernel.outputs.front();
-  Exprs at;
-  for (AffineExpr expr : output.coordinate)
-    at.push_back(gemm::simplify(gemm::substitute(expr, product.result)));
-  AffineExpr offset = gemm::rowMajorOffset(at, ir::getExtents(output.tensor.getType()), kernel.op->getContext());
-  AffineExpr extents[] = {product.batch, product.m, product.n};
-  for (unsigned dim : {2u, 1u, 0u})
-    if (ir::getConstant(extents[dim]) != 1 && gemm::laneStride(offset, dim, 8) == 1)
-      return dim;
-  return 2;
-}
-
 std::string sumType(const KernelBuilder &builder) {
   return cppType(gemm::accumulationType(builder.kernel.resultElement()));
-}
-
-// "  const Extents<Index> extents{...};"
-std::string extentsText(KernelText &text, const Product &product, int splits) {
-  return "  const tcc::gemm::Extents<Index> extents{" + text.value(product.batch) + ", " + text.value(product.m) +
-         ", " + text.value(product.n) + ", " + text.value(product.k) + ", " + std::to_string(splits) + "};\n";
 }
 
 AffineExpr blocksFor(AffineExpr threads, int perBlock) { return threads.ceilDiv(perBlock); }
@@ -83,6 +63,24 @@ std::string defineZeros(KernelText &text, const Product &product) {
 
 } // namespace
 
+unsigned fastestDim(const gemm::TemplateKernel &kernel, const Product &product) {
+  const gemm::Output &output = kernel.outputs.front();
+  Exprs at;
+  for (AffineExpr expr : output.coordinate)
+    at.push_back(gemm::simplify(gemm::substitute(expr, product.result)));
+  AffineExpr offset = gemm::rowMajorOffset(at, ir::getExtents(output.tensor.getType()), kernel.op->getContext());
+  AffineExpr extents[] = {product.batch, product.m, product.n};
+  for (unsigned dim : {2u, 1u, 0u})
+    if (ir::getConstant(extents[dim]) != 1 && gemm::laneStride(offset, dim, 8) == 1)
+      return dim;
+  return 2;
+}
+
+std::string extentsText(KernelText &text, const Product &product, int splits) {
+  return "  const tcc::gemm::Extents<Index> extents{" + text.value(product.batch) + ", " + text.value(product.m) +
+         ", " + text.value(product.n) + ", " + text.value(product.k) + ", " + std::to_string(splits) + "};\n";
+}
+
 LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Product &product,
                             const ScheduleOptions &options) {
   const gemm::TemplateKernel &kernel = builder.kernel;
@@ -95,6 +93,9 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   GemmShape shape{atMost(product.batch), atMost(product.m), atMost(product.n), ir::getConstant(product.k)};
   const CudaDescription &device = builder.backend.device();
   GemmElements elements = elementsOf(product, sum, builder.symbols, device, options);
+  elements.tma = canLoadByTma(builder, product);
+  if (options.tma && elements.tma)
+    elements.engine = GemmEngine::Tma;
   // (wgmma is a candidate wherever it fits.)
   ScheduleOptions candidates = options;
   candidates.wgmma = true;
@@ -108,6 +109,8 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   // What a call stands beside has the product's operands and no others.
   if (isCall(product.library))
     choice.splits = 1;
+  if (!isCall(product.library) && choice.tiles.engine == GemmEngine::Tma)
+    return launchByTma(builder, name, product, choice);
   const GemmTiles &tiles = choice.tiles;
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);
   unsigned fastest = fastestDim(kernel, product);
@@ -144,14 +147,8 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   body += "  tcc::gemm::multiply<Tiles, " + sumType(builder) + ", " + (rowsFastest ? "true" : "false") + ">(" + *a +
           ", " + *b + ", extents, " + *epilogue + zeros + parts + ");\n";
   text.launch(name, tiles.threads(), blocks * splits, shared, body, choice.beside);
-  const char *engines[] = {"", " on tensor cores", " by wgmma"};
-  builder.code.choices.push_back(llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a "
-                                               "multiprocessor{7}",
-                                               tiles.m, tiles.n, engines[static_cast<int>(tiles.engine)], tiles.depth,
-                                               tiles.stages, tiles.threads(), choice.beside,
-                                               splits > 1 ? llvm::formatv(", k in {0} parts", splits).str() : "")
-                                     .str() +
-                                 (isCall(product.library) ? ", or " + std::string(libraryTitle(product.library)) : ""));
+  builder.code.choices.push_back(
+      describe(choice) + (isCall(product.library) ? ", or " + std::string(libraryTitle(product.library)) : ""));
   return success();
 }
 

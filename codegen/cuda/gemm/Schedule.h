@@ -23,6 +23,8 @@ struct ScheduleOptions {
   bool tf32 = false;
   /// wgmma where it fits (sm_90a, operands that lie along k): a candidate, which has been on no GPU.
   bool wgmma = false;
+  /// The same with tiles that TMA loads, where it can.
+  bool tma = false;
   /// Calls of libraries in place of kernels (extern/Library.h): where they are measured to be faster, and, where a
   /// library of that name is found on the machine whose GPU the code is for, where the rules prefer them. Null:
   /// nowhere.
@@ -57,9 +59,22 @@ struct Product {
   /// A call that does the same.
   LibraryCall library = {};
 };
+/// "  const Extents<Index> extents{...};"
+std::string extentsText(KernelText &text, const Product &product, int splits);
+/// Along which dimension the outputs of the first result are next to each other: 0 to 2.
+unsigned fastestDim(const gemm::TemplateKernel &kernel, const Product &product);
+/// For people.
+std::string describe(const GemmChoice &choice);
+
 /// With tiles; sums that several blocks share take a temporary and counters.
 mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product,
                                   const ScheduleOptions &options);
+/// Whether TMA can load the operands' tiles: 16-bit floats in memory along k, whose rows start at multiples of 16 bytes,
+/// on a device that has it.
+bool canLoadByTma(const KernelBuilder &builder, const Product &product);
+/// With tiles that TMA loads; for products that canLoadByTma.
+mlir::LogicalResult launchByTma(KernelBuilder &builder, llvm::StringRef name, const Product &product,
+                                const GemmChoice &choice);
 /// One thread for each result.
 mlir::LogicalResult launchDirect(KernelBuilder &builder, llvm::StringRef name, const Product &product);
 

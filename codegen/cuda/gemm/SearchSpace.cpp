@@ -48,10 +48,18 @@ const GemmTiles kWarpgroups[] = {
     {Wgmma, 64, 128, 64, 6},  {Wgmma, 64, 64, 64, 4},   {Wgmma, 64, 64, 64, 6},
 };
 
+// Likewise.
+const GemmTiles kByTma[] = {
+    {Tma, 128, 256, 64, 4}, {Tma, 128, 256, 64, 3}, {Tma, 128, 128, 64, 6}, {Tma, 128, 128, 64, 4},
+    {Tma, 128, 64, 64, 8},  {Tma, 64, 256, 64, 4},  {Tma, 64, 128, 64, 6},  {Tma, 64, 64, 64, 8},
+};
+
 std::vector<GemmTiles> tableOf(const GemmElements &elements, bool withWgmma) {
   std::vector<GemmTiles> tiles;
+  if (elements.tma)
+    tiles.assign(std::begin(kByTma), std::end(kByTma));
   if (withWgmma || elements.engine == Wgmma)
-    tiles.assign(std::begin(kWarpgroups), std::end(kWarpgroups));
+    tiles.insert(tiles.end(), std::begin(kWarpgroups), std::end(kWarpgroups));
   if (elements.engine == Simt) {
     ArrayRef<GemmTiles> table = elements.bytes == 4 ? ArrayRef(kSingle) : ArrayRef(kDouble);
     tiles.insert(tiles.end(), table.begin(), table.end());
@@ -83,16 +91,6 @@ std::vector<int64_t> parametersOf(const GemmChoice &choice) {
           choice.splits};
 }
 
-std::string describe(const GemmChoice &choice) {
-  const GemmTiles &tiles = choice.tiles;
-  const char *engines[] = {"", " on tensor cores", " by wgmma"};
-  std::string text = llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a multiprocessor",
-                                   tiles.m, tiles.n, engines[static_cast<int>(tiles.engine)], tiles.depth, tiles.stages,
-                                   tiles.threads(), choice.beside)
-                         .str();
-  return choice.splits > 1 ? text + llvm::formatv(", k in {0} parts", choice.splits).str() : text;
-}
-
 /// Why tiles cannot be launched on the device; empty: they can.
 std::string misfit(const GemmTiles &tiles, const GemmElements &elements, const CudaDescription &device) {
   const int64_t shared = tiles.sharedBytes(elements), registers = tiles.registers(elements);
@@ -112,10 +110,21 @@ GemmChoice choiceOf(const GemmTiles &tiles, int splits, const GemmElements &elem
 
 bool canDivide(const GemmShape &shape, const GemmTiles &tiles, int parts) {
   constexpr int64_t kLeastSteps = 4;
+  if (tiles.engine == GemmEngine::Tma)
+    return parts == 1;
   return parts == 1 || (shape.batch && shape.m && shape.n && shape.k && *shape.k / tiles.depth >= parts * kLeastSteps);
 }
 
 } // namespace
+
+std::string describe(const GemmChoice &choice) {
+  const GemmTiles &tiles = choice.tiles;
+  std::string text = llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a multiprocessor",
+                                   tiles.m, tiles.n, nameOf(tiles.engine), tiles.depth, tiles.stages,
+                                   tiles.threads(), choice.beside)
+                         .str();
+  return choice.splits > 1 ? text + llvm::formatv(", k in {0} parts", choice.splits).str() : text;
+}
 
 std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &here, const GemmElements &elements,
                                      bool withWgmma, const CudaDescription &device, std::vector<std::string> *pruned) {

@@ -18,6 +18,8 @@ constexpr int kWarp = 32;
 
 std::vector<GemmTiles> candidates(const GemmElements &elements) {
   using enum GemmEngine;
+  if (elements.engine == Tma)
+    return {{Tma, 128, 256, 64, 4}, {Tma, 128, 128, 64, 6}, {Tma, 64, 128, 64, 6}};
   if (elements.engine == Wgmma)
     return {{Wgmma, 128, 128, 64, 4}, {Wgmma, 64, 128, 64, 4}, {Wgmma, 64, 64, 64, 4}};
   if (elements.engine == Mma) {
@@ -50,6 +52,7 @@ double rateOf(const GemmElements &elements) {
   case GemmEngine::Mma:
     return 1200.0 / static_cast<double>(elements.bytes);
   case GemmEngine::Wgmma:
+  case GemmEngine::Tma:
     return 1000;
   }
   return 1;
@@ -92,12 +95,18 @@ double cyclesOf(const GemmChoice &choice, int64_t batch, int64_t m, int64_t n, i
 
 int64_t GemmTiles::sharedBytes(const GemmElements &elements) const {
   int64_t tiles = int64_t(m + n) * depth * stages * elements.bytes;
+  // Results have a place of their own, 16 rows of 32 columns for each warp; and two mbarriers a stage.
+  if (engine == GemmEngine::Tma)
+    return tiles + int64_t(16) * 40 * 4 * (m / 16) + 16 * stages;
   int64_t slice =
       int64_t(engine == GemmEngine::Simt ? 4 : 16) * (warpN() + 8) * (threads() / kWarp) * elements.sumBytes;
   return std::max(tiles, slice);
 }
 
 int GemmTiles::registers(const GemmElements &elements) const {
+  // As many as one block can have.
+  if (engine == GemmEngine::Tma)
+    return m == 64 ? 255 : 168;
   // Addresses of some copies, loop counters, and what the compiler holds ahead.
   constexpr int kOther = 64, kGathered = 32, kCopies = 4, kWindows = 16, kMost = 255;
   int sums = m * n / threads() * static_cast<int>(elements.sumBytes / 4), fragments = 0;
@@ -125,8 +134,15 @@ std::string GemmTiles::text() const {
     list += (list.empty() ? "" : ", ") + std::to_string(value);
   if (engine == GemmEngine::Wgmma)
     return "Warpgroups<" + list + ">";
+  if (engine == GemmEngine::Tma)
+    return "TmaWarpgroups<" + list + ">";
   list += ", " + std::to_string(a) + ", " + std::to_string(b);
   return (engine == GemmEngine::Mma ? "Mma<" : "Simt<") + list + ">";
+}
+
+const char *nameOf(GemmEngine engine) {
+  const char *names[] = {"", " on tensor cores", " by wgmma", " by wgmma and TMA"};
+  return names[static_cast<int>(engine)];
 }
 
 int blocksBeside(const CudaDescription &device, int threads, int registers, int64_t sharedBytes) {

@@ -9,8 +9,11 @@
 
 namespace tcc::codegen::cuda {
 
-/// What multiplies: fused multiply-adds of threads, mma.sync, wgmma.
-enum class GemmEngine { Simt, Mma, Wgmma };
+/// What multiplies: fused multiply-adds of threads, mma.sync, wgmma, wgmma whose tiles come by TMA.
+enum class GemmEngine { Simt, Mma, Wgmma, Tma };
+
+/// " on tensor cores", ...: for people.
+const char *nameOf(GemmEngine engine);
 
 /// The elements of a product.
 struct GemmElements {
@@ -18,11 +21,12 @@ struct GemmElements {
   int64_t bytes = 4, sumBytes = 4;
   bool zeros = false;    ///< zero points are subtracted from integers
   bool gathered = false; ///< fragments are put together from single elements
+  bool tma = false;      ///< TMA can load the operands
   /// Of A and B: elements of one copy to shared memory, and numbers that an address is made of.
   int vectorA = 1, vectorB = 1, addressA = 1, addressB = 1;
 };
 
-/// Parameters of tcc::gemm::Simt, tcc::gemm::Mma or tcc::gemm::Warpgroups (codegen/cuda/device/tcc).
+/// Parameters of tcc::gemm::Simt, Mma, Warpgroups or TmaWarpgroups (codegen/cuda/device/tcc).
 struct GemmTiles {
   GemmEngine engine = GemmEngine::Simt;
   int m = 0, n = 0, depth = 0, stages = 0;
@@ -30,7 +34,8 @@ struct GemmTiles {
 
   int warpM() const { return engine == GemmEngine::Simt ? 4 * a : engine == GemmEngine::Mma ? m / a : 16; }
   int warpN() const { return engine == GemmEngine::Simt ? 8 * b : engine == GemmEngine::Mma ? n / b : n; }
-  int threads() const { return 32 * (m / warpM()) * (n / warpN()); }
+  /// (With TMA four more warps, which load.)
+  int threads() const { return 32 * (m / warpM()) * (n / warpN()) + (engine == GemmEngine::Tma ? 128 : 0); }
   /// Dynamic shared memory; as tcc::gemm::Layout has it.
   int64_t sharedBytes(const GemmElements &elements) const;
   /// Registers of a thread, about: at least what the assembler needs without a spill.

@@ -101,6 +101,75 @@ bool BlockRunner::MbarrierDone(const SimThread& thread) {
   return Mbarrier::Unpack(*thread.awaited, state) && state.phase != thread.parity;
 }
 
+void BlockRunner::CheckMbarrier(void* mbarrier, const void* pc) {
+  Mbarrier state;
+  if (!IsShared(mbarrier) || !Mbarrier::Unpack(*static_cast<uint64_t*>(mbarrier), state)) {
+    Fail("cp.async.bulk with an mbarrier that was not initialised", pc);
+  }
+}
+
+// PTX ISA, "Tensor-maps" and "Swizzling modes".
+void BlockRunner::TensorLoadStart(void* to, const TccSimTensorMap& map, const int* coordinates, void* mbarrier,
+                                  const void* pc) {
+  if (!IsShared(to)) Fail(absl::StrFormat("cp.async.bulk.tensor to %p, not shared memory", to), pc);
+  // The exchange goes by addresses, and repeats after eight of its lines.
+  const unsigned align = std::max(128u, map.swizzle * 8);
+  if ((static_cast<char*>(to) - static_cast<char*>(DynamicShared())) % align != 0) {
+    Fail(absl::StrFormat(
+             "cp.async.bulk.tensor to %p: not a multiple of %d bytes from the start of dynamic shared memory", to,
+             align),
+         pc);
+  }
+  CheckMbarrier(mbarrier, pc);
+  BulkLoad load = {to, nullptr, 0, static_cast<uint64_t*>(mbarrier), CurrentThread().warp, {}, map.swizzle};
+  const unsigned line_bytes = map.box[0] * map.element_bytes;
+  unsigned lines = 1;
+  for (unsigned d = 1; d < map.rank; ++d) lines *= map.box[d];
+  load.bytes = lines * line_bytes;
+  // What of each line the tensor has.
+  const int64_t begin = std::max<int64_t>(0, -int64_t{coordinates[0]});
+  const int64_t end = std::min<int64_t>(map.box[0], static_cast<int64_t>(map.extents[0]) - coordinates[0]);
+  for (unsigned line = 0; line < lines; ++line) {
+    const char* from = static_cast<const char*>(map.base);
+    bool there = begin < end;
+    unsigned rest = line;
+    for (unsigned d = 1; d < map.rank; ++d) {
+      const int64_t at = int64_t{coordinates[d]} + rest % map.box[d];
+      rest /= map.box[d];
+      there &= at >= 0 && at < static_cast<int64_t>(map.extents[d]);
+      from += at * static_cast<int64_t>(map.strides[d - 1]);
+    }
+    if (!there) {
+      load.lines.push_back({nullptr, line_bytes, 0});
+      continue;
+    }
+    const auto before = static_cast<unsigned>(begin) * map.element_bytes;
+    const auto bytes = static_cast<unsigned>(end - begin) * map.element_bytes;
+    from += (coordinates[0] + begin) * map.element_bytes;
+    Access(from, bytes, kTccSimRead, false, pc);
+    load.lines.push_back({from, before, bytes});
+  }
+  Access(to, load.bytes, kTccSimWrite, false, pc);
+  bulk_loads_.push_back(std::move(load));
+}
+
+// Of the k-th line of a tile: 16-byte pieces change places by bits 7 and up of their address.
+void BlockRunner::CopyLines(const BulkLoad& load) {
+  const auto line_bytes = static_cast<unsigned>(load.bytes / load.lines.size());
+  const auto start = static_cast<size_t>(static_cast<char*>(load.to) - static_cast<char*>(DynamicShared()));
+  std::vector<char> line(line_bytes);
+  for (size_t k = 0; k < load.lines.size(); ++k) {
+    const TileLine& part = load.lines[k];
+    std::fill(line.begin(), line.end(), 0);
+    if (part.bytes > 0) std::memcpy(line.data() + part.before, part.from, part.bytes);
+    for (unsigned piece = 0; piece < line_bytes; piece += 16) {
+      const size_t at = start + k * line_bytes + piece;
+      const size_t place = load.swizzle == 0 ? at : at ^ (at >> 3 & (load.swizzle - 16));
+      std::memcpy(static_cast<char*>(DynamicShared()) + place, line.data() + piece, 16);
+    }
+  }
+}
+
 void BlockRunner::BulkCopyStart(void* to, const void* from, unsigned bytes, void* mbarrier, const void* pc) {
   SimThread& thread = CurrentThread();
   if (bytes % 16 != 0 || reinterpret_cast<uintptr_t>(to) % 16 != 0 || reinterpret_cast<uintptr_t>(from) % 16 != 0) {
@@ -114,18 +183,13 @@ void BlockRunner::BulkCopyStart(void* to, const void* from, unsigned bytes, void
               : "cp.async.bulk in groups copies from shared to global memory",
          pc);
   }
-  if (load) {
-    Mbarrier state;
-    if (!IsShared(mbarrier) || !Mbarrier::Unpack(*static_cast<uint64_t*>(mbarrier), state)) {
-      Fail("cp.async.bulk with an mbarrier that was not initialised", pc);
-    }
-  }
+  if (load) CheckMbarrier(mbarrier, pc);
   if (bytes > 0) {
     Access(from, bytes, kTccSimRead, false, pc);
     Access(to, bytes, kTccSimWrite, false, pc);
   }
   if (load) {
-    bulk_loads_.push_back({to, from, bytes, static_cast<uint64_t*>(mbarrier), thread.warp});
+    bulk_loads_.push_back({to, from, bytes, static_cast<uint64_t*>(mbarrier), thread.warp, {}, 0});
   } else {
     thread.bulk_stores.push_back({to, from, bytes, bytes, thread.bulk_group, pc});
   }
@@ -135,7 +199,10 @@ void BlockRunner::BulkCopyStart(void* to, const void* from, unsigned bytes, void
 bool BlockRunner::FinishBulkLoads() {
   if (bulk_loads_.empty()) return false;
   for (const BulkLoad& load : bulk_loads_) {
-    std::memcpy(load.to, load.from, load.bytes);
+    if (load.lines.empty())
+      std::memcpy(load.to, load.from, load.bytes);
+    else
+      CopyLines(load);
     Mbarrier state;
     if (!Mbarrier::Unpack(*load.mbarrier, state)) continue;
     if (launch_->checker != nullptr) launch_->checker->Release(load.warp, load.mbarrier);

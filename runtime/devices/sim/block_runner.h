@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/devices/sim/fiber_pool.h"
 #include "runtime/devices/sim/shared_layout.h"
+#include "runtime/devices/sim/sim_abi.h"
 #include "runtime/devices/sim/sim_api.h"
 #include "runtime/devices/sim/symbolize.h"
 
@@ -73,6 +74,7 @@ class BlockRunner {
   void AsyncCommit();
   void AsyncWait(unsigned pending, const void* pc);
   int MbarrierStep(unsigned op, void* barrier, unsigned argument, const void* pc);
+  void TensorLoadStart(void* to, const TccSimTensorMap& map, const int* coordinates, void* mbarrier, const void* pc);
   void BulkCopyStart(void* to, const void* from, unsigned bytes, void* mbarrier, const void* pc);
   void BulkCommit();
   void BulkWait(unsigned pending);
@@ -110,15 +112,25 @@ class BlockRunner {
     int reduction = 0;
     std::vector<Arrival> arrived;
   };
+  // A line of a tile: `bytes` at `from`, behind `before` zeros and in front of others.
+  struct TileLine {
+    const char* from;
+    unsigned before, bytes;
+  };
   struct BulkLoad {
     void* to;
     const void* from;
     unsigned bytes;
     uint64_t* mbarrier;
     unsigned warp;
+    // Of a tile, instead of `from`: its lines, with pieces of 16 bytes exchanged by the swizzle.
+    std::vector<TileLine> lines = {};
+    unsigned swizzle = 0;
   };
 
   bool IsShared(const void* address) const { return address >= shared_ && address < shared_ + kStaticSharedEnd; }
+  void CheckMbarrier(void* mbarrier, const void* pc);
+  void CopyLines(const BulkLoad& load);
   static bool MbarrierDone(const SimThread& thread);
   bool FinishBulkLoads();
 

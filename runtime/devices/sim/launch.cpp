@@ -44,6 +44,8 @@ const TccSimApi kApi = {
                     const void* pc) { CurrentRunner().BulkCopyStart(to, from, bytes, mbarrier, pc); },
     .bulk_commit = []() { CurrentRunner().BulkCommit(); },
     .bulk_wait = [](unsigned pending) { CurrentRunner().BulkWait(pending); },
+    .tensor_load = [](void* to, const TccSimTensorMap* map, const int* coordinates, void* mbarrier,
+                      const void* pc) { CurrentRunner().TensorLoadStart(to, *map, coordinates, mbarrier, pc); },
 };
 
 absl::Status CheckLaunch(const Kernel& kernel, Dim grid, Dim block, size_t shared_bytes) {

@@ -7,7 +7,7 @@
 // and reaches the simulator only through the table that bind() was given.
 #pragma once
 
-#define TCC_SIM_ABI_VERSION 2
+#define TCC_SIM_ABI_VERSION 3
 
 extern "C" {
 
@@ -55,6 +55,14 @@ enum {
   kTccSimMbarrierInvalidate = 5,
 };
 
+// What stands for a CUtensorMap: a tensor in global memory, innermost extent first, and the tiles it is loaded by.
+struct alignas(64) TccSimTensorMap {
+  const void* base;
+  unsigned rank, element_bytes, swizzle;  // swizzle: bytes of a line whose 16-byte pieces are exchanged, or 0
+  unsigned box[5];
+  unsigned long long extents[5], strides[4];  // strides in bytes, of the extents but the innermost
+};
+
 // `pc`: an address in the kernel's code just behind the call, for messages.
 struct TccSimApi {
   unsigned version;
@@ -91,6 +99,8 @@ struct TccSimApi {
   void (*bulk_copy)(void* to, const void* from, unsigned bytes, void* mbarrier, const void* pc);
   void (*bulk_commit)();
   void (*bulk_wait)(unsigned pending);
+  // cp.async.bulk.tensor: a tile, zero beyond the tensor, to shared memory. A coordinate for each extent.
+  void (*tensor_load)(void* to, const TccSimTensorMap* map, const int* coordinates, void* mbarrier, const void* pc);
 };
 
 struct TccSimModule {

@@ -17,4 +17,5 @@
 #include "tcc/ldmatrix.cuh"
 #include "tcc/mma.cuh"
 #include "tcc/barrier.cuh"
+#include "tcc/tma.cuh"
 #include "tcc/wgmma.cuh"

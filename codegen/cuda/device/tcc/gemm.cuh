@@ -46,9 +46,8 @@ struct Place {
   Index g, m0, n0, k_begin, k_end;
 };
 template <int kTileM, int kTileN, int kDepth, class Index>
-TCC_DEVICE Place<Index> place_of(const Extents<Index>& e) {
+TCC_DEVICE Place<Index> place_of(const Extents<Index>& e, Index item) {
   Index tiles_m = (e.m + kTileM - 1) / kTileM, tiles_n = (e.n + kTileN - 1) / kTileN;
-  Index item = static_cast<Index>(blockIdx.x);
   Place<Index> at;
   at.k_begin = 0;
   at.k_end = e.k;
@@ -82,7 +81,7 @@ TCC_DEVICE void multiply(const A& a, const B& b, const Extents<Index>& extents, 
   using Product = typename L::Product;
   constexpr int kStages = Config::kStages, kDepth = Config::kDepth;
   TCC_DYNAMIC_SHARED(memory);
-  Place<Index> at = place_of<Config::kTileM, Config::kTileN, kDepth>(extents);
+  Place<Index> at = place_of<Config::kTileM, Config::kTileN, kDepth>(extents, static_cast<Index>(blockIdx.x));
 
   TileLoader<A, Config::kTileM, kDepth, Config::kThreads> load_a(a, at.g, at.m0, extents.m);
   TileLoader<B, Config::kTileN, kDepth, Config::kThreads> load_b(b, at.g, at.n0, extents.n);
