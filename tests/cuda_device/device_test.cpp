@@ -9,6 +9,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "runtime/devices/registry.h"
+#include "runtime/devices/sim/sim_abi.h"
 #include "runtime/status.h"
 #include "tests/cuda_compile/gpu_code.h"
 #include "tests/runtime/temp_folder.h"
@@ -55,7 +56,7 @@ Kernels::~Kernels() {
 }
 
 absl::Status Kernels::RunOnGpu(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
-                               const bool* pointers, size_t count) {
+                               const bool* pointers, size_t count, const std::vector<devices::TensorMap>& maps) {
   devices::ComputeDevice& gpu = *Gpu();
   if (module_ == nullptr) {
     TCC_ASSIGN_OR_RETURN(const std::string code,
@@ -93,9 +94,37 @@ absl::Status Kernels::RunOnGpu(const std::string& name, Dim grid, Dim block, siz
   shape.grid = {grid.x, grid.y, grid.z};
   shape.block = {static_cast<int32_t>(block.x), static_cast<int32_t>(block.y), static_cast<int32_t>(block.z)};
   shape.shared_bytes = static_cast<int64_t>(shared_bytes);
+  shape.tensor_maps = maps;
   TCC_RETURN_IF_ERROR(gpu.Launch(function, shape, absl::MakeSpan(arguments), stream));
   for (const Copy& copy : copies) TCC_RETURN_IF_ERROR(gpu.CopyToHost(copy.host, copy.device, copy.bytes, stream));
   return gpu.Synchronize(stream);
+}
+
+absl::Status Kernels::RunMappedOnSim(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
+                                     size_t count, const std::vector<devices::TensorMap>& maps) {
+  struct alignas(64) Parameter {
+    TccSimTensorMap map;
+    char rest[128 - sizeof(TccSimTensorMap)];
+  };
+  std::vector<Parameter> encoded(maps.size());
+  std::vector<void*> all(params, params + count);
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const devices::TensorMap& from = maps[i];
+    TccSimTensorMap& map = encoded[i].map;
+    map = {};
+    map.base = *static_cast<void**>(params[from.param]);
+    map.rank = static_cast<unsigned>(from.rank);
+    map.element_bytes = static_cast<unsigned>(from.element_bytes);
+    map.swizzle = static_cast<unsigned>(from.swizzle);
+    for (int axis = 0; axis < from.rank; ++axis) {
+      map.box[axis] = static_cast<unsigned>(from.box[axis]);
+      map.extents[axis] = static_cast<unsigned long long>(from.extents[axis]);
+      if (axis + 1 < from.rank) map.strides[axis] = static_cast<unsigned long long>(from.strides[axis]);
+    }
+    all.push_back(&encoded[i]);
+  }
+  TCC_ASSIGN_OR_RETURN(const Kernel kernel, FindKernel(handle_, name));
+  return Launch(kernel, grid, block, shared_bytes, all.data(), LaunchOptions());
 }
 
 std::string TextOf(const std::string& file) { return devices::TestSource("cuda_device/kernels/" + file + ".cu"); }

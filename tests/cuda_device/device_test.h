@@ -77,11 +77,22 @@ class Kernels {
     void* params[] = {&args..., nullptr};
     if (where_ == Where::kGpu) {
       const bool pointers[] = {std::is_pointer_v<Args>..., false};
-      return RunOnGpu(name, grid, block, shared_bytes, params, pointers, sizeof...(args));
+      return RunOnGpu(name, grid, block, shared_bytes, params, pointers, sizeof...(args), {});
     }
     absl::StatusOr<Kernel> kernel = FindKernel(handle_, name);
     if (!kernel.ok()) return kernel.status();
     return Launch(*kernel, grid, block, shared_bytes, params, options);
+  }
+  // With tensor maps behind the arguments.
+  template <typename... Args>
+  absl::Status RunMapped(const std::string& name, Dim grid, Dim block, size_t shared_bytes,
+                         const std::vector<devices::TensorMap>& maps, Args... args) {
+    void* params[] = {&args..., nullptr};
+    if (where_ == Where::kGpu) {
+      const bool pointers[] = {std::is_pointer_v<Args>..., false};
+      return RunOnGpu(name, grid, block, shared_bytes, params, pointers, sizeof...(args), maps);
+    }
+    return RunMappedOnSim(name, grid, block, shared_bytes, params, sizeof...(args), maps);
   }
   template <typename... Args>
   absl::Status Run(const std::string& name, Dim grid, Dim block, Args... args) {
@@ -91,7 +102,9 @@ class Kernels {
  private:
   // Pointers are those of Buffers: what they hold travels there and back.
   absl::Status RunOnGpu(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
-                        const bool* pointers, size_t count);
+                        const bool* pointers, size_t count, const std::vector<devices::TensorMap>& maps);
+  absl::Status RunMappedOnSim(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
+                              size_t count, const std::vector<devices::TensorMap>& maps);
 
   const std::string file_;
   const Where where_;

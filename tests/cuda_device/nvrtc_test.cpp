@@ -76,7 +76,7 @@ TEST_P(Nvrtc, CompilesWithoutWarning) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Nvrtc,
                          testing::Combine(testing::Values("threads", "reduce", "elements", "tensor", "pipeline",
-                                                          "warpgroup", "faults"),
+                                                          "warpgroup", "tma", "faults"),
                                           testing::Values("sm_80", "sm_90a", "sm_100", "sm_120")),
                          [](const auto& i) { return std::string(std::get<0>(i.param)) + "_" + std::get<1>(i.param); });
 
@@ -110,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "LDGSTS.E.BYPASS.128.ZFILL LDGSTS.E.64.ZFILL LDGDEPBAR"),
         std::make_tuple("pipeline",
                         "BAR.ARV SYNCS.ARRIVE.TRANS64 SYNCS.PHASECHK.TRANS64.TRYWAIT UBLKCP.S.G UBLKCP.G.S"),
+        std::make_tuple("tma", "UTMALDG.2D UTMALDG.3D UTMACCTL HGMMA.64x256x16.F32 HGMMA.64x64x16.F32.BF16"),
         std::make_tuple("warpgroup",
                         "HGMMA.64x64x16.F32 HGMMA.64x128x16.F32.BF16 HGMMA.64x256x16.F32 WARPGROUP.ARRIVE"),
         std::make_tuple("elements", "LDG.E.128 STG.E.128 ATOMG RED")),

@@ -17,6 +17,9 @@ enum class Swizzle { kNone = 0, k128 = 1, k64 = 2, k32 = 3 };
 /// Describes a tile whose rows (of A: m, of B: n) are contiguous in k. `stride`: bytes from 8 rows to the next 8.
 /// `leading`: without swizzle, bytes from a piece of 8 elements of k to the next one; else not used. The tile starts at a
 /// multiple of 16, its 8 rows at a multiple of their bytes (1024 for k128) plus the offset in k.
+///
+/// Or one that lies along its rows (only with k128): a line of 128 bytes has 64 rows at one k. `stride`: bytes from 8 of
+/// k to the next 8; `leading`: bytes from 64 rows to the next 64.
 TCC_DEVICE uint64 wgmma_descriptor(const void* tile, uint32 leading, uint32 stride, Swizzle swizzle) {
 #ifdef TCC_SIM
   const uint64 address = static_cast<uint64>(static_cast<const unsigned char*>(tile) - ::tcc_sim::dynamic_shared());
@@ -34,8 +37,9 @@ struct WgmmaLayout {
   static TCC_DEVICE constexpr int d_column(int thread, int i) { return i / 4 * 8 + thread % 4 * 2 + i % 2; }
 };
 
-/// T is __half or __nv_bfloat16. Without `accumulate`, D = A * B.
-template <int N, class T>
+/// T is __half or __nv_bfloat16. kRowsA, kRowsB: the operand lies along its rows, not along k. Without `accumulate`, D =
+/// A * B.
+template <int N, class T, bool kRowsA = false, bool kRowsB = false>
 struct Wgmma;
 
 #ifdef TCC_SIM
@@ -65,16 +69,31 @@ TCC_SIM_RAW inline unsigned long wgmma_piece(unsigned long long descriptor, int 
   const unsigned long bytes = 256ul >> swizzle, at = group + row % 8 * bytes + piece * 16;
   return at ^ (at >> 3 & (bytes - 16));
 }
-template <int N, class T>
+// Where element (row, k) is, of a tile that lies along its rows.
+TCC_SIM_RAW inline unsigned long wgmma_element(unsigned long long descriptor, int row, int k) {
+  const unsigned long start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4;
+  const unsigned long stride = (descriptor >> 32 & 0x3fff) << 4;
+  const unsigned long at = start + row / 64 * leading + k / 8 * stride + k % 8 * 128 + row % 64 * 2;
+  return at ^ (at >> 3 & 112);
+}
+template <int N, class T, bool kRowsA, bool kRowsB>
 TCC_SIM_RAW const char* combine_wgmma(void* const* lanes, unsigned arrived) {
   if (arrived != ~0u) return "not all lanes of the warp take part";
   const WgmmaPart& first = *static_cast<WgmmaPart*>(lanes[0]);
   float a[16][16], b[N][16];
   for (int side = 0; side < 2; ++side) {
+    const unsigned long long tile = side == 0 ? first.a : first.b;
+    const bool rows = side == 0 ? kRowsA : kRowsB;
+    if (rows && tile >> 62 != 1) return "an operand that lies along its rows is not in lines of 128 bytes";
     for (int row = 0; row < (side == 0 ? 16 : N); ++row) {
-      for (int piece = 0; piece < 2; ++piece) {
+      for (int k = 0; rows && k < 16; ++k) {
+        T element;
+        memcpy(&element, first.memory + wgmma_element(tile, side == 0 ? first.warp * 16 + row : row, k), 2);
+        (side == 0 ? a[row] : b[row])[k] = static_cast<float>(element);
+      }
+      for (int piece = 0; !rows && piece < 2; ++piece) {
         T elements[8];
-        memcpy(elements, first.memory + wgmma_piece(side == 0 ? first.a : first.b, side == 0 ? first.warp * 16 + row : row, piece), 16);
+        memcpy(elements, first.memory + wgmma_piece(tile, side == 0 ? first.warp * 16 + row : row, piece), 16);
         for (int e = 0; e < 8; ++e) (side == 0 ? a[row] : b[row])[piece * 8 + e] = static_cast<float>(elements[e]);
       }
     }
@@ -92,26 +111,30 @@ TCC_SIM_RAW const char* combine_wgmma(void* const* lanes, unsigned arrived) {
   }
   return nullptr;
 }
-template <int N, class T>
-inline const TccSimWarpOp wgmma_op = {"wgmma.mma_async", combine_wgmma<N, T>, kTccSimAligned};
-template <int N, class T>
+template <int N, class T, bool kRowsA, bool kRowsB>
+inline const TccSimWarpOp wgmma_op = {"wgmma.mma_async", combine_wgmma<N, T, kRowsA, kRowsB>, kTccSimAligned};
+template <int N, class T, bool kRowsA, bool kRowsB>
 TCC_SIM_CALL void wgmma(float (&d)[N / 2], unsigned long long a, unsigned long long b, bool accumulate) {
   const int warp = static_cast<int>(self()->linear / 32 % 4);
   const unsigned char* memory = dynamic_shared();
 #if TCC_SIM_CHECKED
   const int l = static_cast<int>(lane());
-  api->access(memory + wgmma_piece(a, warp * 16 + l / 2, l % 2), 16, kTccSimRead, 1, TCC_SIM_PC);
-  for (int i = l; i < 2 * N; i += 32) api->access(memory + wgmma_piece(b, i / 2, i % 2), 16, kTccSimRead, 1, TCC_SIM_PC);
+  // Pieces of 16 bytes: of the warp's 16 rows, and of all N.
+  api->access(memory + (kRowsA ? wgmma_element(a, warp * 16 + l % 2 * 8, l / 2) : wgmma_piece(a, warp * 16 + l / 2, l % 2)),
+              16, kTccSimRead, 1, TCC_SIM_PC);
+  for (int i = l; i < 2 * N; i += 32)
+    api->access(memory + (kRowsB ? wgmma_element(b, i / 16 * 8, i % 16) : wgmma_piece(b, i / 2, i % 2)), 16, kTccSimRead, 1,
+                TCC_SIM_PC);
 #endif
   WgmmaPart mine = {d, a, b, accumulate, warp, memory};
-  api->warp(&wgmma_op<N, T>, ~0u, &mine, TCC_SIM_PC);
+  api->warp(&wgmma_op<N, T, kRowsA, kRowsB>, ~0u, &mine, TCC_SIM_PC);
 }
 }  // namespace tcc_sim
 namespace tcc {
-template <int N, class T>
+template <int N, class T, bool kRowsA, bool kRowsB>
 struct Wgmma {
   static TCC_DEVICE void multiply(float (&d)[N / 2], uint64 a, uint64 b, bool accumulate) {
-    ::tcc_sim::wgmma<N, T>(d, a, b, accumulate);
+    ::tcc_sim::wgmma<N, T, kRowsA, kRowsB>(d, a, b, accumulate);
   }
 };
 #else
@@ -149,24 +172,24 @@ TCC_DEVICE void decrease_registers() {
   ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
   ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-// A, B and P are the numbers of the operands behind those of D.
-#define TCC_WGMMA(N, T, PTX, A, B, P)                                                                          \
-  template <>                                                                                                  \
-  struct Wgmma<N, T> {                                                                                         \
+// A, B, P, TA and TB are the numbers of the operands behind those of D.
+#define TCC_WGMMA(N, T, PTX, A, B, P, TA, TB)                                                                  \
+  template <bool kRowsA, bool kRowsB>                                                                          \
+  struct Wgmma<N, T, kRowsA, kRowsB> {                                                                                         \
     static TCC_DEVICE void multiply(float (&d)[N / 2], uint64 a, uint64 b, bool accumulate) {                  \
       asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #P ", 0; wgmma.mma_async.sync.aligned.m64n" #N           \
-                   "k16.f32." PTX " {" TCC_WGMMA_LIST##N "}, %" #A ", %" #B ", p, 1, 1, 0, 0; }"               \
+                   "k16.f32." PTX " {" TCC_WGMMA_LIST##N "}, %" #A ", %" #B ", p, 1, 1, %" #TA ", %" #TB "; }" \
                    : TCC_WGMMA_D##N                                                                            \
-                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate))                                         \
+                   : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kRowsA ? 1 : 0), "n"(kRowsB ? 1 : 0) \
                    : "memory");                                                                                \
     }                                                                                                          \
   };
-#define TCC_WGMMA_TYPES(N, A, B, P)                 \
-  TCC_WGMMA(N, __half, "f16.f16", A, B, P)          \
-  TCC_WGMMA(N, __nv_bfloat16, "bf16.bf16", A, B, P)
-TCC_WGMMA_TYPES(64, 32, 33, 34)
-TCC_WGMMA_TYPES(128, 64, 65, 66)
-TCC_WGMMA_TYPES(256, 128, 129, 130)
+#define TCC_WGMMA_TYPES(N, A, B, P, TA, TB)                 \
+  TCC_WGMMA(N, __half, "f16.f16", A, B, P, TA, TB)          \
+  TCC_WGMMA(N, __nv_bfloat16, "bf16.bf16", A, B, P, TA, TB)
+TCC_WGMMA_TYPES(64, 32, 33, 34, 35, 36)
+TCC_WGMMA_TYPES(128, 64, 65, 66, 67, 68)
+TCC_WGMMA_TYPES(256, 128, 129, 130, 131, 132)
 #undef TCC_WGMMA_TYPES
 #undef TCC_WGMMA
 #undef TCC_WGMMA_LIST256
