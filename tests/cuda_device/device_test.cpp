@@ -102,15 +102,11 @@ absl::Status Kernels::RunOnGpu(const std::string& name, Dim grid, Dim block, siz
 
 absl::Status Kernels::RunMappedOnSim(const std::string& name, Dim grid, Dim block, size_t shared_bytes, void** params,
                                      size_t count, const std::vector<devices::TensorMap>& maps) {
-  struct alignas(64) Parameter {
-    TccSimTensorMap map;
-    char rest[128 - sizeof(TccSimTensorMap)];
-  };
-  std::vector<Parameter> encoded(maps.size());
+  std::vector<TccSimTensorMap> encoded(maps.size());
   std::vector<void*> all(params, params + count);
   for (size_t i = 0; i < maps.size(); ++i) {
     const devices::TensorMap& from = maps[i];
-    TccSimTensorMap& map = encoded[i].map;
+    TccSimTensorMap& map = encoded[i];
     map = {};
     map.base = *static_cast<void**>(params[from.param]);
     map.rank = static_cast<unsigned>(from.rank);

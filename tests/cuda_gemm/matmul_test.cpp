@@ -101,10 +101,21 @@ TEST(CudaMatmul, Tma) {
     EXPECT_FALSE(uses(test, "sm_100", options));
     CheckCuda(test, options);
   }
-  // Rows that start anywhere, and operands that do not lie along k.
+  // Rows that start anywhere, and operands of other types.
   EXPECT_FALSE(
       uses({.text = Product({"70", "77"}, {"77", "72"}, {"70", "72"}, "f16", 0, false, true)}, "sm_90a", options));
-  EXPECT_FALSE(uses({.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, "f16")}, "sm_90a", options));
+  // Operands that lie along their rows.
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << ta << tb);
+      const Case test{.text = Product({"136", "200"}, {"200", "264"}, {"136", "264"}, ta ? "f16" : "bf16", 0, ta, tb)};
+      EXPECT_TRUE(uses(test, "sm_90a", options));
+      CheckCuda(test, options);
+    }
+  {
+    const Case test{.text = Product({"s0", "72"}, {"72", "s1"}, {"s0", "s1"}, "f16", 2), .symbols = {65, 24}};
+    EXPECT_FALSE(uses(test, "sm_90a", options));
+  }
   EXPECT_FALSE(
       uses({.text = Product({"70", "136"}, {"136", "72"}, {"70", "72"}, "f32", 0, false, true)}, "sm_90a", options));
   for (Size size : {Size{1, 1, 8}, {129, 257, 72}, {64, 36, 200}, {5, 7, 0}}) {
@@ -133,6 +144,8 @@ TEST(CudaMatmul, TmaBatches) {
                         Read("%tb", {"3", "72", "33"}, "%a1", "affine_map<(d0, d1, d2) -> (d0, d2, d1)>", bt, element) +
                             Matmul("%a0", "%tb", a, b, y),
                         "%c", {y})});
+  const std::string by = Type({"3", "72", "40"}, element), yy = Type({"3", "70", "40"}, element);
+  check({.text = Kernel({a, by}, Matmul("%a0", "%a1", a, by, yy), "%c", {yy})});
   // [S, H, D] read as [H, S, D]: a row has the other heads between it and the next.
   const std::string x = Type({"70", "3", "72"}, element), w = Type({"33", "3", "72"}, element);
   check({.text =

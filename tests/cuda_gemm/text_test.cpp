@@ -185,6 +185,8 @@ std::vector<Wanted> WantedCode(bool sm90a) {
          {"STG.128", "USETMAXREG"},
          {.tma = true},
          false});
+    wanted.push_back(
+        {Plain("4096", "4096", "4096", "bf16"), {"HGMMA", "UTMALDG"}, {"STG.128", "USETMAXREG"}, {.tma = true}, false});
   }
   return wanted;
 }

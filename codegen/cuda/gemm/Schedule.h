@@ -69,8 +69,8 @@ std::string describe(const GemmChoice &choice);
 /// With tiles; sums that several blocks share take a temporary and counters.
 mlir::LogicalResult launchProduct(KernelBuilder &builder, llvm::StringRef name, const Product &product,
                                   const ScheduleOptions &options);
-/// Whether TMA can load the operands' tiles: 16-bit floats in memory along k, whose rows start at multiples of 16 bytes,
-/// on a device that has it.
+/// Whether TMA can load the operands' tiles: 16-bit floats in memory along k or along rows, in lines that start at
+/// multiples of 16 bytes, on a device that has it.
 bool canLoadByTma(const KernelBuilder &builder, const Product &product);
 /// With tiles that TMA loads; for products that canLoadByTma.
 mlir::LogicalResult launchByTma(KernelBuilder &builder, llvm::StringRef name, const Product &product,

@@ -9,11 +9,12 @@ namespace tcc::codegen::cuda {
 namespace {
 
 constexpr unsigned kBatch = 0, kRow = 1, kDepth = 2; // the operand's dimensions
-constexpr int kLine = 64;                            // elements of k in a tile: 128 bytes
+constexpr int kLine = 64;                            // elements of a tile's line: 128 bytes
 
-// How an operand lies in memory: extents and strides behind those of k, in the order that tensor maps want, in which
-// each stride is a multiple of the one before.
+// How an operand lies in memory: along k or along the row; then come the other dimensions, in the order that tensor
+// maps want, in which each stride is a multiple of the one before.
 struct Layout {
+  bool alongRows;
   SmallVector<unsigned> dims;
   SmallVector<AffineExpr> strides;
 };
@@ -23,25 +24,26 @@ std::optional<Layout> layoutOf(const OperandSpec &operand, ArrayAttr symbols) {
     return std::nullopt;
   constexpr int kAligned = 8; // 16 bytes
   OperandSpec::Access access = operand.access(symbols);
-  if (!access.alongK || access.vector != kAligned)
+  if (access.vector != kAligned)
     return std::nullopt;
-  auto batch = gemm::dimStride(operand.offset, kBatch, 3), row = gemm::dimStride(operand.offset, kRow, 3);
-  auto depth = gemm::dimStride(operand.offset, kDepth, 3);
-  if (!batch || !row || !depth || ir::getConstant(*depth) != 1 || ir::getConstant(*row) == 0)
+  const unsigned line = access.alongK ? kDepth : kRow, outer = access.alongK ? kRow : kDepth;
+  auto batch = gemm::dimStride(operand.offset, kBatch, 3), row = gemm::dimStride(operand.offset, outer, 3);
+  auto unit = gemm::dimStride(operand.offset, line, 3);
+  if (!batch || !row || !unit || ir::getConstant(*unit) != 1 || ir::getConstant(*row) == 0)
     return std::nullopt;
   // All that the offset is made of.
   MLIRContext *context = operand.offset.getContext();
   auto dim = [&](unsigned position) { return getAffineDimExpr(position, context); };
-  if (gemm::simplify(operand.offset - *batch * dim(kBatch) - *row * dim(kRow) - dim(kDepth)) != 0)
+  if (gemm::simplify(operand.offset - *batch * dim(kBatch) - *row * dim(outer) - dim(line)) != 0)
     return std::nullopt;
   if (ir::getConstant(operand.extents[kBatch]) == 1 || ir::getConstant(*batch) == 0)
-    return Layout{{kRow}, {*row}};
+    return Layout{!access.alongK, {outer}, {*row}};
   auto batchStride = ir::getConstant(*batch), rowStride = ir::getConstant(*row);
   if ((batchStride && rowStride && *batchStride % *rowStride == 0) ||
-      gemm::simplify(*batch - *row * operand.extents[kRow]) == 0)
-    return Layout{{kRow, kBatch}, {*row, *batch}};
+      gemm::simplify(*batch - *row * operand.extents[outer]) == 0)
+    return Layout{!access.alongK, {outer, kBatch}, {*row, *batch}};
   if (batchStride && rowStride && *rowStride % *batchStride == 0)
-    return Layout{{kBatch, kRow}, {*batch, *row}};
+    return Layout{!access.alongK, {kBatch, outer}, {*batch, *row}};
   return std::nullopt;
 }
 
@@ -52,20 +54,28 @@ std::string defineLoad(KernelText &text, StringRef name, StringRef map, const Op
   spec.buffer = operand.buffer;
   spec.elementBytes = 2;
   spec.swizzle = 2 * kLine;
-  spec.extents = {operand.extents[kDepth]};
+  spec.extents = {operand.extents[layout.alongRows ? kRow : kDepth]};
   spec.box = {kLine};
-  std::string coordinates = "static_cast<int>(k)";
+  // Where lines lie along rows, a copy brings 64 of them.
+  const char *index[] = {"static_cast<int>(g)", "static_cast<int>(row)", "static_cast<int>(k)"};
+  std::string coordinates = layout.alongRows ? "static_cast<int>(row) + i" : index[kDepth];
   for (auto [dim, stride] : llvm::zip(layout.dims, layout.strides)) {
     spec.extents.push_back(operand.extents[dim]);
     spec.strides.push_back(stride);
-    spec.box.push_back(dim == kRow ? rows : 1);
-    coordinates += dim == kRow ? ", static_cast<int>(row)" : ", static_cast<int>(g)";
+    spec.box.push_back(dim == kRow ? rows : dim == kDepth ? kLine : 1);
+    coordinates += std::string(", ") + index[dim];
   }
   text.tensorMap(map, std::move(spec));
+  std::string copies = "    tcc::tensor_load(to, map, " + coordinates + ", full);\n";
+  if (layout.alongRows)
+    copies = "    for (int i = 0; i < " + std::to_string(rows) + "; i += " + std::to_string(kLine) +
+             ")\n      tcc::tensor_load(static_cast<unsigned char*>(to) + i * " + std::to_string(2 * kLine) +
+             ", map, " + coordinates + ", full);\n";
   text.define("struct " + name.str() +
-              " {\n  const tcc::TensorMap& map;\n\n  TCC_DEVICE void operator()(void* to, [[maybe_unused]] Index g, "
-              "Index row, Index k, tcc::uint64* full) const {\n    tcc::tensor_load(to, map, " +
-              coordinates + ", full);\n  }\n};\n\n");
+              " {\n  static constexpr bool kAlongRows = " + (layout.alongRows ? "true" : "false") +
+              ";\n  const tcc::TensorMap& map;\n\n  TCC_DEVICE void operator()(void* to, [[maybe_unused]] Index g, "
+              "Index row, Index k, tcc::uint64* full) const {\n" +
+              copies + "  }\n};\n\n");
   return name.str() + "{" + map.str() + "}";
 }
 

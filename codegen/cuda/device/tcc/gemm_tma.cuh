@@ -1,5 +1,6 @@
-// Products by wgmma (sm_90a only) whose tiles come by TMA: float16 and bfloat16 with float32 sums, both operands in
-// memory along k.
+// Products by wgmma (sm_90a only) whose tiles come by TMA: float16 and bfloat16 with float32 sums, each operand in
+// memory along k or along its rows (B: its columns). The lines of a tile have 128 bytes: a row's 64 elements of k, or 64
+// rows at one k, and then the next 64 rows.
 //
 // Warps have roles. One thread loads tiles of A and B into a ring of buffers; each of the other groups of four warps
 // multiplies 64 rows of the block's tile. Two mbarriers a buffer tell them of each other: `full` when a tile's bytes have
@@ -18,7 +19,7 @@ struct TmaWarpgroups {
   static constexpr int kTileM = kTileM_, kTileN = kTileN_, kDepth = kDepth_, kStages = kStages_;
   static constexpr int kGroups = kTileM / 64;  // that multiply
   static constexpr int kThreads = (kGroups + 1) * 128;
-  static_assert(kTileM % 64 == 0 && kDepth == 64 && kTileN % 32 == 0, "whole instructions, lines of 128 bytes");
+  static_assert(kTileM % 64 == 0 && kDepth == 64 && kTileN % 64 == 0, "whole instructions, lines of 128 bytes");
 
   // Results on their way to the epilogue, of each warp: so many columns at a time.
   static constexpr int kSliceRows = 16, kSliceColumns = 32, kPitch = kSliceColumns + 8;
@@ -44,7 +45,20 @@ struct RingPlace {
   }
 };
 
-// `load_a(to, g, row, k, barrier)` and `load_b` start the copies of a tile. Extents::splits is 1.
+// Bytes of 8 lines; from 64 rows to the next 64, where lines lie along rows (else not looked at); elements from 16 of k
+// to the next 16.
+template <bool kAlongRows>
+struct TmaTile {
+  static constexpr uint32 kStride = 1024, kLeading = kAlongRows ? 64 * 128 : 16;
+  static constexpr int kStep = kAlongRows ? 16 * 64 : 16;
+  template <class T>
+  static TCC_DEVICE uint64 describe(const T* tile, int step) {
+    return wgmma_descriptor(tile + step * kStep, kLeading, kStride, Swizzle::k128);
+  }
+};
+
+// `load_a(to, g, row, k, barrier)` and `load_b` start the copies of a tile, whose lines lie along rows if they are
+// kAlongRows. Extents::splits is 1.
 template <class Config, class T, bool kRowsFastest, class LoadA, class LoadB, class Epilogue, class Index>
 TCC_DEVICE void multiply_by_tma(const LoadA& load_a, const LoadB& load_b, const Extents<Index>& extents,
                                 const Epilogue& epilogue) {
@@ -103,14 +117,13 @@ TCC_DEVICE void multiply_by_tma(const LoadA& load_a, const LoadB& load_b, const 
     int before = -1;  // the buffer that the products under way read
     for (Index step = 0; step < steps; ++step) {
       mbarrier_wait(full + at.stage, at.parity);
-      // Bytes of 8 rows, and of a piece of k, which is not looked at.
-      constexpr uint32 kStride = 1024, kLeading = 16;
       const T* const a = tile_a(at.stage) + group * 64 * kDepth;
       wgmma_fence();
 #pragma unroll
-      for (int k = 0; k < kDepth; k += 16)
-        Wgmma<kTileN, T>::multiply(sums, wgmma_descriptor(a + k, kLeading, kStride, Swizzle::k128),
-                                   wgmma_descriptor(tile_b(at.stage) + k, kLeading, kStride, Swizzle::k128), true);
+      for (int k = 0; k < kDepth / 16; ++k)
+        Wgmma<kTileN, T, LoadA::kAlongRows, LoadB::kAlongRows>::multiply(
+            sums, TmaTile<LoadA::kAlongRows>::describe(a, k),
+            TmaTile<LoadB::kAlongRows>::describe(tile_b(at.stage), k), true);
       wgmma_commit();
       // All but these products are done.
       wgmma_wait<1>();
