@@ -114,6 +114,32 @@ TEST(CudaGemmFaults, WrongFragments) {
       "");
 }
 
+// Tiles by TMA: without barriers or waits, at another place, or taken to lie the other way.
+TEST(CudaGemmFaults, TilesByTma) {
+  const cuda::ScheduleOptions options{.tma = true};
+  const Case tests[] = {FaultCases()[1].test, Plain("64", "128", "200", "f16")};
+  for (const bool rows : {false, true}) {
+    SCOPED_TRACE(rows);
+    const auto fault = [&](const std::function<void(std::string&)>& change) {
+      return FaultOf(tests[rows ? 1 : 0], change, options);
+    };
+    EXPECT_EQ(fault([](std::string& text) { ASSERT_NE(text.find("multiply_by_tma<"), std::string::npos); }), "");
+    EXPECT_NE(fault([](std::string& text) { Before(text, "#define __syncthreads() static_cast<void>(0)\n"); }), "");
+    EXPECT_NE(fault([](std::string& text) {
+                Before(text,
+                       "namespace tcc { TCC_DEVICE void no_wait(uint64*, uint32) {} }\n"
+                       "#define mbarrier_wait no_wait\n");
+              }),
+              "");
+    EXPECT_EQ(fault([](std::string& text) { Replace(text, "static_cast<int>(k)", "static_cast<int>(k) + 1"); }),
+              "wrong results");
+    EXPECT_NE(fault([](std::string& text) { Before(text, "#define k128 k64\n"); }), "");
+  }
+  EXPECT_EQ(FaultOf(
+                tests[1], [](std::string& text) { Replace(text, "kAlongRows = true", "kAlongRows = !true"); }, options),
+            "wrong results");
+}
+
 // NVRTC, where there is one: no spills; the main loop has the instructions it is made for; as many blocks fit on a
 // multiprocessor as the schedule planned.
 class CudaGemmCode : public ::testing::TestWithParam<const char*> {};
