@@ -264,8 +264,9 @@ class CudaDevice : public ComputeDevice {
     return reinterpret_cast<ModuleHandle*>(loaded.release());
   }
   void DoUnloadModule(ModuleHandle* handle) override {
-    const std::unique_ptr<LoadedModule> module(reinterpret_cast<LoadedModule*>(handle));
+    // (First, or calls of libraries would go without the device's context.)
     const Current current(*this);
+    const std::unique_ptr<LoadedModule> module(reinterpret_cast<LoadedModule*>(handle));
     if (module->module != nullptr) d_.ModuleUnload(module->module);
   }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/status.h"
 
 namespace tcc::devices::cuda {
 namespace {
@@ -64,12 +65,15 @@ absl::StatusOr<const Driver*> Driver::Load(const std::string& library) {
     path = value != nullptr && *value != '\0' ? value : "libcuda.so.1";
   }
   static std::mutex mutex;
-  static auto* const drivers = new std::map<std::string, absl::StatusOr<Driver>>;
+  static auto* const drivers = new std::map<std::string, Driver>;
   const std::lock_guard lock(mutex);
   auto found = drivers->find(path);
-  if (found == drivers->end()) found = drivers->emplace(path, Open(path)).first;
-  if (!found->second.ok()) return found->second.status();
-  return &*found->second;
+  if (found == drivers->end()) {
+    // What does not work may do so later: only what does is kept.
+    TCC_ASSIGN_OR_RETURN(const Driver driver, Open(path));
+    found = drivers->emplace(path, driver).first;
+  }
+  return &found->second;
 }
 
 absl::Status Driver::Error(Result result, absl::string_view what) const {

@@ -89,6 +89,19 @@ TEST_P(DeviceExecutorTest, TensorsOnTheDevice) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(outputs[0].data(), out);
     EXPECT_EQ(device_->counters().copies, copies);
+    // Memory that starts where no vector can be stored: it gets a copy.
+    void* const wide = *device_->Allocate(20);
+    const Tensor odd =
+        Tensor::Wrap(static_cast<char*>(wide) + 4, DType::kF32, {4}, {}, nullptr, device_->id());
+    options.outputs = {&odd, 1};
+    ASSERT_TRUE(direct.Run({input, input}, {4}, options, &outputs).ok());
+    EXPECT_EQ(outputs[0].data(), odd.data());
+    EXPECT_EQ(device_->counters().copies, copies + 1);
+    std::vector<float> there(4);
+    ASSERT_TRUE(device_->CopyToHost(there.data(), odd.data(), 16, stream).ok());
+    ASSERT_TRUE(device_->Synchronize(stream).ok());
+    if (Computes(*device_)) EXPECT_THAT(there, ElementsAre(6, 12, 18, 24));
+    device_->Free(wide, 20);
     // On top of an input.
     void* const state = *device_->Allocate(16);
     ASSERT_TRUE(device_->CopyToDevice(state, values.data(), 16, stream).ok());

@@ -208,7 +208,7 @@ void LoopFunction::begin(llvm::StringRef kind, int blockThreads, llvm::ArrayRef<
   counters = nullptr;
   if (numCounters) {
     nameArgument(argument, "counters");
-    function.setArgAttr(argument, "tcc.other_blocks", b.getUnitAttr());
+    function.setArgAttr(argument, "tcc.other_threads", b.getUnitAttr());
     counters = body.getArgument(argument++);
   }
   registerValues.clear();

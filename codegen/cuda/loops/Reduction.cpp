@@ -163,7 +163,7 @@ LogicalResult LoopFunction::emitReduce(KernelCode &code) {
   AffineExpr blocks = ir::simplifyExtent(results.ceilDiv(perBlock));
   begin("reduction", plan.block, partials, elements, plan.chunks > 1 ? blocks : AffineExpr());
   for (int32_t position : partials)
-    function.setArgAttr(llvm::cast<BlockArgument>(arguments.lookup(position)).getArgNumber(), "tcc.other_blocks",
+    function.setArgAttr(llvm::cast<BlockArgument>(arguments.lookup(position)).getArgNumber(), "tcc.other_threads",
                         b.getUnitAttr());
   BodyEmitter body(b, nest, context);
   Value chunk = constant(0), resultBlock = block;

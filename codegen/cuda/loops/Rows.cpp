@@ -41,6 +41,7 @@ struct LoopFunction::RowPlan {
   /// Inputs that several nests read at their own elements: the loads of each, in order, and a thread's elements.
   llvm::SmallVector<std::pair<llvm::SmallVector<ir::LoadOp>, int64_t>> kept;
   llvm::DenseSet<Value> registers;       ///< tensors of one element in a row
+  llvm::DenseSet<Value> foreign;         ///< of which threads read what others have written
   llvm::SmallVector<bool> barrierBefore; ///< by nest
   Value thread = {};                     ///< number in the row
 };
@@ -118,7 +119,7 @@ LoopFunction::RowPlan LoopFunction::planRows() {
   // Who reads what another thread has written?
   bool anyForeign = false;
   plan.barrierBefore.assign(nests.size(), false);
-  llvm::DenseSet<Value> foreign;
+  llvm::DenseSet<Value> &foreign = plan.foreign;
   auto isOwn = [&](LoopNest &writer, AffineExpr written, LoopNest &reader, ir::LoadOp load) {
     RowSpace from = spaceOf(writer, prefix), to = spaceOf(reader, prefix);
     if (writer.isReduction() || (reader.isReduction() && !to.isReduced) || reader.conditions.count(load))
@@ -348,6 +349,24 @@ LogicalResult LoopFunction::emitRows(KernelCode &code) {
     extra.push_back(addTemporary(code, ir::product(mlir, ir::getExtents(tensor.getType())), elements.back()));
   }
   begin("rows", plan.block, extra, elements);
+  // Threads of a row read there what others of them write.
+  auto readByOthers = [&](int32_t position) {
+    function.setArgAttr(llvm::cast<BlockArgument>(arguments.lookup(position)).getArgNumber(), "tcc.other_threads",
+                        b.getUnitAttr());
+  };
+  for (int32_t position : extra)
+    readByOthers(position);
+  for (Value tensor : plan.foreign)
+    if (auto position = used.find(tensor); position != used.end())
+      readByOthers(position->second);
+  // What is one element a row is computed by all its threads, and one of them would write over what the others are
+  // still to read.
+  llvm::erase_if(code.inPlace, [&](std::pair<int32_t, int32_t> pair) {
+    return llvm::any_of(plan.registers, [&](Value tensor) {
+      auto position = used.find(tensor);
+      return position != used.end() && position->second == pair.first + static_cast<int32_t>(kernel.getInputs().size());
+    });
+  });
   bool isBlock = plan.group == plan.block;
   Value row = block;
   plan.thread = thread;

@@ -219,7 +219,7 @@ FailureOr<std::string> printCudaKernel(func::FuncOp kernel) {
       bool isError = scalars && index + 1 == kernel.getNumArguments() && memref.getElementType().isInteger(64);
       std::string name =
           argumentName(printer, kernel, index, isError ? kReservedNames[0].str() : "b" + std::to_string(buffers++));
-      bool isShared = kernel.getArgAttr(index, "tcc.other_blocks") != nullptr;
+      bool isShared = kernel.getArgAttr(index, "tcc.other_threads") != nullptr;
       parameters.push_back(pointerType(printer, argument) + (isShared ? "" : restrict) + " " + name);
       printer.defineName(argument, name);
       continue;

@@ -11,7 +11,7 @@
 //    tcc.grid (strings) for the header comment, tcc.may_alias (unit: no __restrict__), tcc.strict (unit: no contraction
 //    to fused multiply-add; products are printed as __fmul_rn/__dmul_rn, which CUDA never contracts; otherwise
 //    contraction is left to the compiler). Argument attributes: tcc.name (string), a name for people, sanitised;
-//    tcc.other_blocks (unit), of a buffer that other blocks write while the kernel reads it: no __restrict__.
+//    tcc.other_threads (unit), of a buffer in which threads read what others write: no __restrict__.
 //  - types: i1 (bool; `unsigned char` holding 0 or 1 in memory), i8 (`signed char`), i16, i32, i64, index (`int` or
 //    `long long`), f32, f64; f16 and bf16 are only moved and converted (extf, truncf, bitcast, select): computing in
 //    them is refused. vector<NxT> of these (tcc::Vec<T, N> of 1,

@@ -33,8 +33,8 @@ func.func @halves(%x: f32) -> (f32, f32) attributes {tcc.device_function} {
 // CHECK: // hands_over
 // CHECK: float* __restrict__ b0, float* parts, long long s0, int* counters)
 // CHECK: const bool {{.*}} = tcc::is_last_of(counters, s0, 4LL);
-func.func @hands_over(%y: memref<?xf32>, %parts: memref<?xf32> {tcc.name = "parts", tcc.other_blocks}, %n: index,
-                      %counters: memref<?xi32> {tcc.name = "counters", tcc.other_blocks}) attributes {tcc.block = array<i64: 1, 1, 1>} {
+func.func @hands_over(%y: memref<?xf32>, %parts: memref<?xf32> {tcc.name = "parts", tcc.other_threads}, %n: index,
+                      %counters: memref<?xi32> {tcc.name = "counters", tcc.other_threads}) attributes {tcc.block = array<i64: 1, 1, 1>} {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %x = memref.load %y[%c0] : memref<?xf32>

@@ -16,7 +16,7 @@ func.func @outer(%x: tensor<64x16384xf32>) -> tensor<16384xf32> {
 // The last block adds up what all of them have made, always in the same order: the same bits from run to run.
 // CHECK: // launch reduction_reduce_{{.*}} blocks each
 // CHECK-NOT: // launch
-// CHECK: func.func @reduction_reduce_{{.*}}%arg2: memref<?xf32> {tcc.name = "part3", tcc.other_blocks}, %arg3: memref<?xi32> {tcc.name = "counters", tcc.other_blocks})
+// CHECK: func.func @reduction_reduce_{{.*}}%arg2: memref<?xf32> {tcc.name = "part3", tcc.other_threads}, %arg3: memref<?xi32> {tcc.name = "counters", tcc.other_threads})
 // CHECK: memref.store {{.*}}, %arg2
 // CHECK: [[LAST:%.*]] = call @tcc_is_last_of(%arg3,
 // CHECK-NEXT: scf.if [[LAST]] {

@@ -171,7 +171,7 @@ TCC_DEVICE T warp_reduce_min(T x) {
 
 //===- Blocks ---------------------------------------------------------------===//
 
-/// Over the THREADS threads of the block (whole warps, a power of two of them); all of them must call it. Ends with a
+/// Over the THREADS threads of the block (whole warps); all of them must call it. Ends with a
 /// barrier, so that it may be called again at once.
 template <int THREADS, class T, class Op>
 TCC_DEVICE T block_reduce(T x, Op op) {
