@@ -147,8 +147,8 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   body += "  tcc::gemm::multiply<Tiles, " + sumType(builder) + ", " + (rowsFastest ? "true" : "false") + ">(" + *a +
           ", " + *b + ", extents, " + *epilogue + zeros + parts + ");\n";
   text.launch(name, tiles.threads(), blocks * splits, shared, body, choice.beside);
-  builder.code.choices.push_back(
-      describe(choice) + (isCall(product.library) ? ", or " + std::string(libraryTitle(product.library)) : ""));
+  builder.code.choices.push_back(describe(choice) +
+                                 (isCall(product.library) ? ", or " + std::string(libraryTitle(product.library)) : ""));
   return success();
 }
 

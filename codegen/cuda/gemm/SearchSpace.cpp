@@ -119,10 +119,10 @@ bool canDivide(const GemmShape &shape, const GemmTiles &tiles, int parts) {
 
 std::string describe(const GemmChoice &choice) {
   const GemmTiles &tiles = choice.tiles;
-  std::string text = llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a multiprocessor",
-                                   tiles.m, tiles.n, nameOf(tiles.engine), tiles.depth, tiles.stages,
-                                   tiles.threads(), choice.beside)
-                         .str();
+  std::string text =
+      llvm::formatv("{0}x{1} tiles{2}, {3} of k in {4} stages, {5} threads, {6} blocks a multiprocessor", tiles.m,
+                    tiles.n, nameOf(tiles.engine), tiles.depth, tiles.stages, tiles.threads(), choice.beside)
+          .str();
   return choice.splits > 1 ? text + llvm::formatv(", k in {0} parts", choice.splits).str() : text;
 }
 

@@ -12,9 +12,9 @@
 // |                  |                               | of a thread       | thread           |
 // | parts of k       | 1, 2, 3, 4, 6, 8, 12, 16, where extents have bounds and a part has 4 steps    |
 //
-// 16-bit floats that lie along k have wgmma on sm_90a besides: 64x64 to 128x128, 64 of k, 3 to 6 stages; and where their
-// rows start at multiples of 16 bytes, with TMA: 64x64 to 128x256, 3 to 8 stages.
-// Calls of cuBLASLt: codegen/cuda/extern/CublasLt.h.
+// 16-bit floats that lie along k have wgmma on sm_90a besides: 64x64 to 128x128, 64 of k, 3 to 6 stages; and those
+// whose lines (along k or along rows) start at multiples of 16 bytes, with TMA: 64x64 to 128x256, 3 to 8 stages. Calls
+// of cuBLASLt: codegen/cuda/extern/CublasLt.h.
 //
 // Attention: warps of a block (1, 2, 4, 8) times keys at a time (16, 32, 64, 128).
 //
