@@ -22,8 +22,8 @@ TCC_API absl::StatusOr<Tensor> FromDLPack(DLManagedTensorVersioned* managed);
 // The memory of `tensor` for others, who must call the deleter of the result once. It keeps the tensor's memory alive
 // where that has an owner (Tensor::storage). Memory of a device that a call left there (RunOptions::outputs_on_device)
 // is the model's again as soon as the deleter has run: everything that reads it has to be done by then, on the device
-// too (of PyTorch: synchronise its stream before the tensor goes, or copy it). InvalidArgument for an invalid tensor, and for dtypes and devices that
-// DLPack lacks.
+// too (of PyTorch: synchronise its stream before the tensor goes, or copy it). InvalidArgument for an invalid tensor,
+// and for dtypes and devices that DLPack lacks.
 TCC_API absl::StatusOr<DLManagedTensor*> ToDLPack(const Tensor& tensor);
 TCC_API absl::StatusOr<DLManagedTensorVersioned*> ToDLPackVersioned(const Tensor& tensor);
 

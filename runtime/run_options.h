@@ -59,9 +59,9 @@ struct RunOptions {
   absl::Span<const int> donated = {};
   // Null: one of the model's own. FailedPrecondition where another call is using it.
   RunContext* context = nullptr;
-  // Of a CUDA target: a CUstream, on which the call does everything; null: one of the model's own, which is ordered with
-  // no other (the legacy default stream, null for CUDA and PyTorch, is CU_STREAM_LEGACY here: (void*)1). InvalidArgument
-  // for code that runs on the host, or on a device that has no streams of the caller's.
+  // Of a CUDA target: a CUstream, on which the call does everything; null: one of the model's own, which is ordered
+  // with no other (the legacy default stream, null for CUDA and PyTorch, is CU_STREAM_LEGACY here: (void*)1).
+  // InvalidArgument for code that runs on the host, or on a device that has no streams of the caller's.
   void* stream = nullptr;
   // Outputs that the model computes on a device, and for which no memory is given, stay there (Tensor::device) instead
   // of coming to the host. Their memory goes back to the model for later calls when the last copy of the tensor goes:

@@ -125,8 +125,8 @@ absl::Status ExecutionContext::Runner::CheckCallerOutputs(absl::Span<const Tenso
     constexpr uintptr_t kVectorBytes = 16;
     const bool starts_a_vector =
         output.device() == Device{} || reinterpret_cast<uintptr_t>(output.data()) % kVectorBytes == 0;
-    direct_[i] = !overlaps && output.is_contiguous() && IsAligned(output) && starts_a_vector &&
-                 output.dtype() != DType::kString;
+    direct_[i] =
+        !overlaps && output.is_contiguous() && IsAligned(output) && starts_a_vector && output.dtype() != DType::kString;
   }
   // Memory that receives an output is not there for another.
   std::erase_if(donated_, [this](const auto& donated) {

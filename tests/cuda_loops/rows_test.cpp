@@ -36,7 +36,8 @@ TEST(CudaRows, ElementsOfARowInPlace) {
   SimRunner runner;
   runner.Add(
       "func.func @f(%x: tensor<6x1000xf32>, %a: tensor<6xf32>) -> (tensor<6xf32>, tensor<6x1000xf32>) {\n"
-      "%s = tcc.reduce %x {kind = #tcc.reduce_kind<sum>, axes = array<i64: 1>, keep_dims = false} : (tensor<6x1000xf32>) -> tensor<6xf32>\n"
+      "%s = tcc.reduce %x {kind = #tcc.reduce_kind<sum>, axes = array<i64: 1>, keep_dims = false} : "
+      "(tensor<6x1000xf32>) -> tensor<6xf32>\n"
       "%y = tcc.add %a, %s : tensor<6xf32>\n"
       "%c = tcc.reshape %y : (tensor<6xf32>) -> tensor<6x1xf32>\n"
       "%b = tcc.broadcast %c : (tensor<6x1xf32>) -> tensor<6x1000xf32>\n"

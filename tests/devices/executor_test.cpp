@@ -91,8 +91,7 @@ TEST_P(DeviceExecutorTest, TensorsOnTheDevice) {
     EXPECT_EQ(device_->counters().copies, copies);
     // Memory that starts where no vector can be stored: it gets a copy.
     void* const wide = *device_->Allocate(20);
-    const Tensor odd =
-        Tensor::Wrap(static_cast<char*>(wide) + 4, DType::kF32, {4}, {}, nullptr, device_->id());
+    const Tensor odd = Tensor::Wrap(static_cast<char*>(wide) + 4, DType::kF32, {4}, {}, nullptr, device_->id());
     options.outputs = {&odd, 1};
     ASSERT_TRUE(direct.Run({input, input}, {4}, options, &outputs).ok());
     EXPECT_EQ(outputs[0].data(), odd.data());
