@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/TensorMap.h"
 #include "codegen/schedule/template/TileExpr.h"
 #include "compiler/autotune/Prune.h"
 #include "ir/ElementTypes.h"
@@ -171,16 +172,9 @@ private:
         launch.scalars.push_back(symbols[symbol]);
       launch.reportsErrors = spec.device->reportsErrors;
       launch.counters = evaluate(spec.device->counters, symbols, 0);
-      for (const codegen::TensorMap &from : spec.device->tensorMaps) {
-        devices::TensorMap &map = launch.tensorMaps.emplace_back();
-        map = {from.buffer, from.elementBytes, static_cast<int32_t>(from.extents.size()), from.swizzle, {}, {}, {}};
-        for (size_t axis = 0; axis < from.extents.size(); ++axis) {
-          map.extents[axis] = evaluate(from.extents[axis], symbols, 1);
-          map.box[axis] = from.box[axis];
-          if (axis > 0)
-            map.strides[axis - 1] = evaluate(from.strides[axis - 1], symbols, 1) * from.elementBytes;
-        }
-      }
+      for (const codegen::TensorMap &map : spec.device->tensorMaps)
+        launch.tensorMaps.push_back(
+            codegen::evaluate(map, [&](AffineExpr expr) { return evaluate(expr, symbols, 1); }));
       figures.push_back({spec.function, blocks, static_cast<int>(threads), launch.sharedBytes});
       for (const tcc::KernelImage &image : bundle.images)
         if (image.symbol == spec.function) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 
+#include "codegen/TensorMap.h"
 #include "codegen/cuda/compile/KernelCompiler.h"
 #include "gtest/gtest-spi.h"
 #include "ir/ElementTypes.h"
@@ -217,15 +218,8 @@ std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
     if (launch.device->counters) used.push_back({counters.data(), counters.size() * sizeof(int32_t)});
     const size_t before_scalars = launch.buffers.size();
     std::vector<devices::TensorMap> maps;
-    for (const TensorMap& from : launch.device->tensorMaps) {
-      devices::TensorMap& map = maps.emplace_back();
-      map = {from.buffer, from.elementBytes, static_cast<int32_t>(from.extents.size()), from.swizzle, {}, {}, {}};
-      for (size_t axis = 0; axis < from.extents.size(); ++axis) {
-        map.extents[axis] = Value(from.extents[axis], test.symbols);
-        map.box[axis] = from.box[axis];
-        if (axis > 0) map.strides[axis - 1] = Value(from.strides[axis - 1], test.symbols) * from.elementBytes;
-      }
-    }
+    for (const TensorMap& map : launch.device->tensorMaps)
+      maps.push_back(evaluate(map, [&](mlir::AffineExpr expr) { return Value(expr, test.symbols); }));
     std::string error =
         !text.libraries.empty()
             ? RunLibrary(text, used)

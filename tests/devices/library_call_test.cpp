@@ -124,9 +124,24 @@ TEST_F(LibraryCallTest, WhatTheLaunchDoesNotGive) {
   d.c.start = 5000;
   EXPECT_THAT(Check(d), AllOf(HasSubstr("of parameter 2, which has 16384"), HasSubstr("damaged")));
   d = Product();
-  d.batch = int64_t{1} << 39;
+  d.batch = int64_t{1} << 30;
   d.a.batch_stride = int64_t{1} << 39;
+  d.c.batch_stride = int64_t{1} << 39;
   EXPECT_THAT(Check(d), HasSubstr("of parameter 0"));
+  // More matrices than the library counts; results in each other.
+  d.batch = (int64_t{1} << 32) + 1;
+  EXPECT_FALSE(GemmDescriptorFrom(ToBytes(d)).ok());
+  d = Product();
+  d.batch = 2;
+  d.c.batch_stride = (d.m - 1) * d.c.pitch + d.n;  // one behind the other
+  EXPECT_TRUE(GemmDescriptorFrom(ToBytes(d)).ok());
+  --d.c.batch_stride;
+  EXPECT_FALSE(GemmDescriptorFrom(ToBytes(d)).ok());
+  d.c.batch_stride = d.n;  // row by row
+  d.c.pitch = 2 * d.n;
+  EXPECT_TRUE(GemmDescriptorFrom(ToBytes(d)).ok());
+  --d.c.pitch;
+  EXPECT_FALSE(GemmDescriptorFrom(ToBytes(d)).ok());
 }
 
 TEST_F(LibraryCallTest, WhichLibrary) {
@@ -205,6 +220,7 @@ TEST(GemmDescriptorTest, BytesAndBack) {
   GemmDescriptor d = Product(DType::kBF16);
   d.batch = 7;
   d.a = {4, true, 5, 6, 7};
+  d.c.batch_stride = 12;
   d.addend = {6, false, 1, 8, 9};
   d.workspace = 10;
   d.workspace_bytes = 99;

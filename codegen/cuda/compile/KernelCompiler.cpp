@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "codegen/cuda/compile/CompileLog.h"
@@ -429,8 +430,11 @@ llvm::Expected<std::vector<KernelBinary>> KernelCompiler::compile(llvm::ArrayRef
     size_t count = impl->options.threads != 0 ? impl->options.threads : static_cast<size_t>(DefaultThreadCount());
     count = std::min(count, missing.size());
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < count; ++i)
-      threads.emplace_back(worker);
+    try {
+      for (size_t i = 1; i < count; ++i)
+        threads.emplace_back(worker);
+    } catch (const std::system_error &) { // the process may have no more threads: those that it has do all
+    }
     worker();
     for (std::thread &thread : threads)
       thread.join();

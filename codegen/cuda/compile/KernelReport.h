@@ -27,7 +27,7 @@ struct MultiprocessorLimits {
   int64_t sharedReserved = 1024; // of each block, for the system
 };
 
-/// Of sm_75 to sm_121. For ones that are not in the table, those of the next older one of the same generation; null for
+/// Of sm_80 to sm_121. For ones that are not in the table, those of the next older one of the same generation; null for
 /// others.
 const MultiprocessorLimits *limitsOf(int computeCapability);
 

@@ -15,18 +15,10 @@ constexpr int64_t kKiB = 1024;
 
 // Capability, warps, blocks, shared memory of a multiprocessor, of a block.
 constexpr MultiprocessorLimits kLimits[] = {
-    {75, 32, 16, 64 * kKiB, 64 * kKiB, 65536, 255, 0},
-    {80, 64, 32, 164 * kKiB, 163 * kKiB},
-    {86, 48, 16, 100 * kKiB, 99 * kKiB},
-    {87, 48, 16, 164 * kKiB, 163 * kKiB},
-    {88, 48, 16, 100 * kKiB, 99 * kKiB},
-    {89, 48, 24, 100 * kKiB, 99 * kKiB},
-    {90, 64, 32, 228 * kKiB, 227 * kKiB},
-    {100, 64, 32, 228 * kKiB, 227 * kKiB},
-    {103, 64, 32, 228 * kKiB, 227 * kKiB},
-    {110, 48, 24, 228 * kKiB, 227 * kKiB},
-    {120, 48, 24, 100 * kKiB, 99 * kKiB},
-    {121, 48, 24, 100 * kKiB, 99 * kKiB},
+    {80, 64, 32, 164 * kKiB, 163 * kKiB},  {86, 48, 16, 100 * kKiB, 99 * kKiB},   {87, 48, 16, 164 * kKiB, 163 * kKiB},
+    {88, 48, 16, 100 * kKiB, 99 * kKiB},   {89, 48, 24, 100 * kKiB, 99 * kKiB},   {90, 64, 32, 228 * kKiB, 227 * kKiB},
+    {100, 64, 32, 228 * kKiB, 227 * kKiB}, {103, 64, 32, 228 * kKiB, 227 * kKiB}, {110, 48, 24, 228 * kKiB, 227 * kKiB},
+    {120, 48, 24, 100 * kKiB, 99 * kKiB},  {121, 48, 24, 100 * kKiB, 99 * kKiB},
 };
 
 int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }

@@ -68,21 +68,15 @@ std::vector<int64_t> ConvDescriptor::y_extents() const { return Extents(images, 
 std::string ToBytes(const ConvDescriptor& d) {
   Json axes = Json::array();
   for (const Axis& axis : d.axes) axes.push_back(ToJson(axis));
-  Json json = {{"do", "conv"},
-               {"element", DTypeName(d.element)},
-               {"tf32", d.tf32},
-               {"images", d.images},
+  Json json = ToJson("conv", d);
+  json.update({{"images", d.images},
                {"groups", d.groups},
                {"inputs", d.inputs},
                {"outputs", d.outputs},
                {"axes", std::move(axes)},
                {"x", ToJson(d.x)},
                {"w", ToJson(d.w)},
-               {"y", ToJson(d.y)},
-               {"bias", d.bias},
-               {"relu", d.relu},
-               {"workspace", d.workspace},
-               {"workspace_bytes", d.workspace_bytes}};
+               {"y", ToJson(d.y)}});
   if (d.addend.parameter >= 0) json["addend"] = ToJson(d.addend);
   return DescriptorBytes(json);
 }
@@ -91,10 +85,7 @@ absl::StatusOr<ConvDescriptor> ConvDescriptorFrom(std::string_view bytes) {
   TCC_ASSIGN_OR_RETURN(const Json json, DescriptorJson(bytes));
   try {
     ConvDescriptor d;
-    if (json.at("do") != "conv") return DamagedDescriptor();
-    d.element = ElementOf(json.at("element").get<std::string>());
-    d.tf32 = json.at("tf32").get<bool>();
-    bool right = d.element != DType::kInvalid && d.element != DType::kF64 && (!d.tf32 || d.element == DType::kF32);
+    bool right = Read(json, "conv", &d) && d.element != DType::kF64;
     d.images = json.at("images").get<int64_t>();
     d.groups = json.at("groups").get<int64_t>();
     d.inputs = json.at("inputs").get<int64_t>();
@@ -108,12 +99,6 @@ absl::StatusOr<ConvDescriptor> ConvDescriptorFrom(std::string_view bytes) {
     const size_t rank = d.axes.size() + 2;
     right = right && Read(json.at("x"), rank, &d.x) && Read(json.at("w"), rank, &d.w) && Read(json.at("y"), rank, &d.y);
     if (json.contains("addend")) right &= Read(json.at("addend"), rank, &d.addend);
-    d.bias = json.at("bias").get<int32_t>();
-    d.relu = json.at("relu").get<bool>();
-    d.workspace = json.at("workspace").get<int32_t>();
-    d.workspace_bytes = json.at("workspace_bytes").get<int64_t>();
-    right &= IsParameter(d.bias, /*may_lack=*/true) && IsParameter(d.workspace, /*may_lack=*/true) &&
-             InRange(d.workspace_bytes, 0, d.workspace < 0 ? 0 : kMostWorkspace);
     if (!right) return DamagedDescriptor();
     return d;
   } catch (const Json::exception&) {

@@ -18,8 +18,8 @@ inline constexpr std::string_view kCudnn = "cudnn";
 
 // y[image, o, p] = epilogue(sum over channels i of o's group and taps t of x[image, i, q(p, t)] * w[o, i, t]
 //                           + addend[image, o, p] + bias[o]), q = p * stride + t * dilation - before along each axis,
-// where x has that; all of one type.
-struct ConvDescriptor {
+// where x has that; all of one type: f16, bf16, f32.
+struct ConvDescriptor : CallDescriptor {
   // A parameter of the launch; the strides are those of image, channel and axes, of weights those of output channel,
   // input channel and axes, in elements.
   struct View {
@@ -33,18 +33,11 @@ struct ConvDescriptor {
     int64_t before = 0, after = 0;  // zeros
     bool operator==(const Axis&) const = default;
   };
-  DType element = DType::kInvalid;  // f16, bf16, f32
-  bool tf32 = false;                // float32 may be rounded to tf32 before it is multiplied
   int64_t images = 1, groups = 1;
   int64_t inputs = 1, outputs = 1;  // channels, of all groups
   std::vector<Axis> axes;           // one to three
   View x, w, y;
-  View addend;        // no parameter: none
-  int32_t bias = -1;  // the parameter; -1: none
-  bool relu = false;
-  // The parameter of memory that the call may use as it likes, and its bytes; -1: none.
-  int32_t workspace = -1;
-  int64_t workspace_bytes = 0;
+  View addend;  // no parameter: none
   bool operator==(const ConvDescriptor&) const = default;
 
   std::vector<int64_t> x_extents() const, w_extents() const, y_extents() const;

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
-#include "runtime/dtype.h"
+#include "runtime/devices/extern/call_descriptor.h"
 
 namespace tcc::devices {
 
@@ -22,8 +22,10 @@ inline bool InRange(int64_t value, int64_t least, int64_t most = kMostExtent) {
 inline bool IsParameter(int32_t parameter, bool may_lack = false) {
   return InRange(parameter, may_lack ? -1 : 0, kMostParameters - 1);
 }
-// kInvalid for types that no library multiplies.
-DType ElementOf(std::string_view name);
+// Of what products and convolutions have in common; `what` is done.
+nlohmann::json ToJson(std::string_view what, const CallDescriptor& descriptor);
+// Whether that is right. Throws nlohmann's exceptions.
+bool Read(const nlohmann::json& json, std::string_view what, CallDescriptor* descriptor);
 
 std::string DescriptorBytes(const nlohmann::json& json);
 // What `do` says ("gemm", "conv"); empty for bytes that are no descriptor.
