@@ -1,31 +1,25 @@
 //===- CudaDescription.cpp - the device that code is made for -------------===//
 #include "codegen/cuda/CudaDescription.h"
 
+#include "codegen/cuda/compile/KernelReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace tcc::codegen {
 namespace {
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". The static limit is 48 KiB on all.
+/// What the smallest product has; limits of a multiprocessor are limitsOf's.
 struct Architecture {
   llvm::StringLiteral name;
-  int capability;
   int multiprocessors;
-  int threads;
-  int64_t optInKib, sharedKib, l2Mib;
+  int64_t l2Mib;
 };
 
 constexpr Architecture kArchitectures[] = {
-    {"sm_80", 80, 108, 2048, 163, 164, 40},    {"sm_86", 86, 28, 1536, 99, 100, 3},
-    {"sm_87", 87, 8, 1536, 163, 164, 4},       {"sm_89", 89, 24, 1536, 99, 100, 24},
-    {"sm_90", 90, 114, 2048, 227, 228, 50},    {"sm_90a", 90, 114, 2048, 227, 228, 50},
-    {"sm_100", 100, 142, 2048, 227, 228, 100}, {"sm_100a", 100, 142, 2048, 227, 228, 100},
-    {"sm_103", 103, 142, 2048, 227, 228, 100}, {"sm_103a", 103, 142, 2048, 227, 228, 100},
-    {"sm_110", 110, 20, 1536, 227, 228, 32},   {"sm_110a", 110, 20, 1536, 227, 228, 32},
-    {"sm_120", 120, 36, 1536, 99, 100, 32},    {"sm_120a", 120, 36, 1536, 99, 100, 32},
-    {"sm_121", 121, 48, 1536, 99, 100, 24},    {"sm_121a", 121, 48, 1536, 99, 100, 24},
-    {"sim", 90, 8, 2048, 227, 228, 50},
+    {"sm_80", 108, 40},  {"sm_86", 28, 3},     {"sm_87", 8, 4},       {"sm_89", 24, 24},    {"sm_90", 114, 50},
+    {"sm_90a", 114, 50}, {"sm_100", 142, 100}, {"sm_100a", 142, 100}, {"sm_103", 142, 100}, {"sm_103a", 142, 100},
+    {"sm_110", 20, 32},  {"sm_110a", 20, 32},  {"sm_120", 36, 32},    {"sm_120a", 36, 32},  {"sm_121", 48, 24},
+    {"sm_121a", 48, 24}, {"sim", 8, 50},
 };
 
 } // namespace
@@ -33,15 +27,21 @@ constexpr Architecture kArchitectures[] = {
 llvm::Expected<CudaDescription> describeCuda(llvm::StringRef arch) {
   // PTX for GPUs of that architecture and newer ones.
   std::string name = arch.starts_with("compute_") ? "sm_" + arch.substr(8).str() : arch.str();
-  for (const Architecture &known : kArchitectures)
-    if (known.name == name)
-      return CudaDescription{.arch = arch.str(),
-                             .computeCapability = known.capability,
-                             .multiprocessors = known.multiprocessors,
-                             .threadsPerMultiprocessor = known.threads,
-                             .sharedPerBlockOptIn = known.optInKib << 10,
-                             .sharedPerMultiprocessor = known.sharedKib << 10,
-                             .l2Bytes = known.l2Mib << 20};
+  for (const Architecture &known : kArchitectures) {
+    if (known.name != name)
+      continue;
+    // (The simulated device is like one of 9.0.)
+    const int capability = known.name == "sim" ? 90 : computeCapabilityOf(name);
+    const MultiprocessorLimits &limits = *limitsOf(capability);
+    return CudaDescription{.arch = arch.str(),
+                           .computeCapability = capability,
+                           .multiprocessors = known.multiprocessors,
+                           .threadsPerMultiprocessor = limits.threads(),
+                           .registersPerMultiprocessor = limits.registers,
+                           .sharedPerBlockOptIn = limits.sharedBytesPerBlock,
+                           .sharedPerMultiprocessor = limits.sharedBytes,
+                           .l2Bytes = known.l2Mib << 20};
+  }
   auto names = llvm::map_range(kArchitectures, [](const Architecture &known) { return known.name.str(); });
   return llvm::createStringError("no CUDA architecture is called \"" + arch + "\"; there are " +
                                  llvm::join(names, ", "));

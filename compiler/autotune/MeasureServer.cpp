@@ -85,7 +85,7 @@ public:
       return reply(absl::InvalidArgumentError(error.what()));
     }
   }
-  /// A GPU is of no use to the process any more after most errors.
+  /// Whether the device is lost to this process.
   bool isOver() const { return over; }
 
 private:
@@ -94,7 +94,8 @@ private:
   Json reply(const Answer &answer) {
     if (answer.ok())
       return *answer;
-    over = device && device->kind() == devices::Kind::kCuda;
+    // After some errors of kernels a GPU is of no use to the process any more: whatever waits for it fails.
+    over = stream && !device->Synchronize(stream).ok();
     return {{"error", std::string(answer.status().message())},
             {"lasting", !absl::IsResourceExhausted(answer.status())},
             {"over", over}};

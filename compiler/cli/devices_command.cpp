@@ -26,14 +26,16 @@ std::string CpuModel() {
 
 // As --target has it: "sm_90a"; "sim".
 std::string ArchOf(const devices::Listing& listing) {
-  if (listing.device->kind() != devices::Kind::kCuda) return "sim";
-  const int capability = listing.device->properties().compute_capability;
+  if (listing.kind != devices::Kind::kCuda) return "sim";
+  const int capability = listing.properties->compute_capability;
   return absl::StrCat("sm_", capability, capability >= 90 ? "a" : "");
 }
 
 nlohmann::json ToJson(const devices::Listing& listing) {
-  if (listing.device == nullptr) return {{"device", listing.name}, {"error", std::string(listing.status.message())}};
-  const devices::Properties& properties = listing.device->properties();
+  if (!listing.properties.ok()) {
+    return {{"device", listing.name}, {"error", std::string(listing.properties.status().message())}};
+  }
+  const devices::Properties& properties = *listing.properties;
   return {{"device", listing.name},
           {"name", properties.name},
           {"arch", ArchOf(listing)},
@@ -43,13 +45,13 @@ nlohmann::json ToJson(const devices::Listing& listing) {
 }
 
 void Print(const devices::Listing& listing) {
-  if (listing.device == nullptr) {
-    std::printf("%s: none: %s\n", listing.name.c_str(), std::string(listing.status.message()).c_str());
+  if (!listing.properties.ok()) {
+    std::printf("%s: none: %s\n", listing.name.c_str(), std::string(listing.properties.status().message()).c_str());
     return;
   }
-  const devices::Properties& properties = listing.device->properties();
+  const devices::Properties& properties = *listing.properties;
   std::printf("%s: %s, %s", listing.name.c_str(), properties.name.c_str(), ArchOf(listing).c_str());
-  if (listing.device->kind() == devices::Kind::kCuda) {
+  if (listing.kind == devices::Kind::kCuda) {
     std::printf(", %d multiprocessors, %s, driver for CUDA %d.%d", properties.multiprocessors,
                 devices::BytesText(properties.memory_bytes).c_str(), properties.driver_version / 1000,
                 properties.driver_version % 1000 / 10);

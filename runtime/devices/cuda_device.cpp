@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/devices/cuda_arch.h"
 #include "runtime/devices/cuda_driver.h"
 #include "runtime/devices/extern/library_call.h"
 #include "runtime/status.h"
@@ -31,6 +31,7 @@ struct LoadedFunction {
   cuda::Function* function = nullptr;
   LibraryCall* call = nullptr;  // instead of a function
   std::string name;
+  std::vector<size_t> param_bytes;        // of each parameter; empty where the driver does not tell
   std::atomic<int64_t> shared_bytes = 0;  // dynamic, that it is allowed
 };
 struct LoadedModule {
@@ -88,7 +89,8 @@ class CudaDevice : public ComputeDevice {
     d_.PrimaryCtxRelease(device_);
   }
 
-  absl::Status Start() {
+  // What it is; no context is made, which would take seconds and memory of it.
+  absl::Status Describe() {
     TCC_RETURN_IF_ERROR(Check(d_.DeviceGet(&device_, id().index), "get the device"));
     std::array<char, 256> text = {};
     TCC_RETURN_IF_ERROR(
@@ -112,8 +114,9 @@ class CudaDevice : public ComputeDevice {
     size_t bytes = 0;
     TCC_RETURN_IF_ERROR(Check(d_.DeviceTotalMem(&bytes, device_), "read the size of its memory"));
     p.memory_bytes = static_cast<int64_t>(bytes);
-    return Check(d_.PrimaryCtxRetain(&context_, device_), "start the device");
+    return absl::OkStatus();
   }
+  absl::Status Start() { return Check(d_.PrimaryCtxRetain(&context_, device_), "start the device"); }
 
   int Suits(std::string_view arch) const override {
     const int rank = CudaSuits(arch, properties_.compute_capability);
@@ -169,6 +172,10 @@ class CudaDevice : public ComputeDevice {
     LoadedFunction& loaded = module.functions.emplace_back();
     loaded.function = function;
     loaded.name = symbol;
+    for (size_t i = 0, offset = 0, bytes = 0;
+         d_.FuncGetParamInfo != nullptr && d_.FuncGetParamInfo(function, i, &offset, &bytes) == kSuccess; ++i) {
+      loaded.param_bytes.push_back(bytes);
+    }
     return reinterpret_cast<FunctionHandle*>(&loaded);
   }
 
@@ -275,6 +282,7 @@ class CudaDevice : public ComputeDevice {
     auto& function = *reinterpret_cast<LoadedFunction*>(handle);
     const Current current(*this);
     if (function.call != nullptr) return function.call->Run(params, shape.buffers, StreamOf(stream));
+    TCC_RETURN_IF_ERROR(CheckParams(function, params.size(), shape.tensor_maps.size()));
     if (shape.shared_bytes > function.shared_bytes) TCC_RETURN_IF_ERROR(AllowShared(function, shape.shared_bytes));
     std::array<cuda::TensorMap, kMostTensorMaps> maps;
     absl::InlinedVector<void*, 16> all;
@@ -291,6 +299,19 @@ class CudaDevice : public ComputeDevice {
                         static_cast<unsigned>(shape.shared_bytes), StreamOf(stream), params.data(), nullptr);
     if (result == kSuccess) return absl::OkStatus();
     return Check(result, absl::StrCat("start the kernel '", function.name, "'"));
+  }
+
+  // The driver reads as much as the kernel asks for.
+  absl::Status CheckParams(const LoadedFunction& function, size_t words, size_t maps) const {
+    size_t given = words + maps;
+    for (size_t i = 0; i < function.param_bytes.size() && given > 0; ++i) {
+      const size_t most = i < words ? sizeof(int64_t) : i < given ? sizeof(cuda::TensorMap) : 0;
+      if (function.param_bytes[i] > most) given = 0;
+    }
+    if (given > 0 || function.param_bytes.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(name(), ": the kernel '", function.name, "' takes ",
+                                                      function.param_bytes.size(), " parameters, which are not the ",
+                                                      words + maps, " that the plan has for it: compile it again"));
   }
 
   absl::Status Encode(absl::Span<const TensorMap> maps, absl::Span<void*> params, const std::string& kernel,
@@ -397,39 +418,33 @@ class CudaDevice : public ComputeDevice {
 
 }  // namespace
 
-int CudaSuits(std::string_view arch, int compute_capability) {
-  const bool ptx = arch.rfind("compute_", 0) == 0;
-  if (!ptx && arch.rfind("sm_", 0) != 0) return 0;
-  std::string_view digits = arch.substr(ptx ? 8 : 3);
-  char suffix = '\0';
-  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
-    suffix = digits.back();
-    digits.remove_suffix(1);
-  }
-  int version = 0;
-  if (!absl::SimpleAtoi(absl::string_view(digits.data(), digits.size()), &version) || version <= 0) return 0;
-  const bool same_major = version / 10 == compute_capability / 10;
-  // 'a' code runs on that very architecture only, 'f' code on later ones of its family too, as does code without either
-  // within its major version; PTX on everything later.
-  if (suffix == 'a' && version != compute_capability) return 0;
-  if (version > compute_capability) return 0;
-  if (!same_major && (!ptx || suffix == 'f')) return 0;
-  constexpr int kBinary = 10000, kSpecific = 5000;
-  return (ptx ? 0 : kBinary) + (suffix == 'a' ? kSpecific : 0) + version * 2 + (suffix == 'f' ? 1 : 0);
-}
-
 absl::StatusOr<int> CountCudaDevices(const std::string& library) {
   TCC_ASSIGN_OR_RETURN(const Driver* const driver, Driver::Load(library));
   return driver->devices;
 }
 
-absl::StatusOr<std::shared_ptr<ComputeDevice>> MakeCudaDevice(int index, const std::string& library) {
+namespace {
+
+absl::StatusOr<std::shared_ptr<CudaDevice>> Described(int index, const std::string& library) {
   TCC_ASSIGN_OR_RETURN(const Driver* const driver, Driver::Load(library));
   if (index < 0 || index >= driver->devices) {
     return absl::NotFoundError(absl::StrCat("no device cuda:", index, ": there are ", driver->devices,
                                             " (CUDA_VISIBLE_DEVICES may hide others)"));
   }
   auto device = std::make_shared<CudaDevice>(*driver, index);
+  TCC_RETURN_IF_ERROR(device->Describe());
+  return device;
+}
+
+}  // namespace
+
+absl::StatusOr<Properties> DescribeCudaDevice(int index, const std::string& library) {
+  TCC_ASSIGN_OR_RETURN(const std::shared_ptr<CudaDevice> device, Described(index, library));
+  return device->properties();
+}
+
+absl::StatusOr<std::shared_ptr<ComputeDevice>> MakeCudaDevice(int index, const std::string& library) {
+  TCC_ASSIGN_OR_RETURN(std::shared_ptr<CudaDevice> device, Described(index, library));
   TCC_RETURN_IF_ERROR(device->Start());
   return std::shared_ptr<ComputeDevice>(std::move(device));
 }

@@ -11,10 +11,9 @@ namespace tcc::devices {
 // The GPU `index` of those the driver shows. Shares the primary context with whatever else of the process uses the GPU
 // (PyTorch); each call makes it current on its thread and restores what was. `library`: see cuda::Driver::Load.
 absl::StatusOr<std::shared_ptr<ComputeDevice>> MakeCudaDevice(int index, const std::string& library = "");
+// Of that GPU, without starting it.
+absl::StatusOr<Properties> DescribeCudaDevice(int index, const std::string& library = "");
 // How many there are.
 absl::StatusOr<int> CountCudaDevices(const std::string& library = "");
-
-// How well code for `arch` runs on a GPU of this compute capability: see ComputeDevice::Suits.
-int CudaSuits(std::string_view arch, int compute_capability);
 
 }  // namespace tcc::devices

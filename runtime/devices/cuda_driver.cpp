@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -14,6 +16,11 @@ namespace {
 
 // The newest of the functions above came with it.
 constexpr int kOldestDriver = 11040;
+
+// After these every call of the process fails on that device (CUDA driver API, CUresult): errors of its memory and of
+// links, then those of kernels (an address, a time limit, an assertion, an instruction, tensor memory), and a server
+// that is shared by processes (MPS) and ended this one.
+constexpr std::array<Result, 14> kLosesDevice = {214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810};
 
 std::string VersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
 
@@ -103,13 +110,11 @@ absl::Status Driver::Error(Result result, absl::string_view what) const {
     default:
       break;
   }
-  const bool lost =
-      result == kIllegalAddress || (result > kLaunchOutOfResources && result <= kLaunchFailed && result != 704 &&
-                                    result != 705 && result != 708 && result != 712 && result != 713);
+  const bool lost = std::find(kLosesDevice.begin(), kLosesDevice.end(), result) != kLosesDevice.end();
   return absl::InternalError(
       lost ? absl::StrCat(message,
-                          "; a kernel failed, and the device is lost to this process: start it again "
-                          "(with CUDA_LAUNCH_BLOCKING=1 the error names the launch)")
+                          "; the device is lost to this process: start it again (where a kernel failed, "
+                          "CUDA_LAUNCH_BLOCKING=1 lets the error name the launch)")
            : message);
 }
 

@@ -21,9 +21,7 @@ inline constexpr Result kInvalidPtx = 218;
 inline constexpr Result kUnsupportedPtxVersion = 222;
 inline constexpr Result kNotFound = 500;
 inline constexpr Result kNotReady = 600;
-inline constexpr Result kIllegalAddress = 700;  // the first of those after which a context is lost
 inline constexpr Result kLaunchOutOfResources = 701;
-inline constexpr Result kLaunchFailed = 719;
 inline constexpr Result kSystemNotReady = 802;
 
 using DevicePtr = unsigned long long;  // CUdeviceptr_v2
@@ -115,7 +113,8 @@ inline constexpr int kTensorMapZerosBeyond = 0;
 #define TCC_CUDA_LATER_FUNCTIONS(F)                                                                           \
   F(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                           \
     (TensorMap*, int, unsigned, void*, const unsigned long long*, const unsigned long long*, const unsigned*, \
-     const unsigned*, int, int, int, int))
+     const unsigned*, int, int, int, int))                                                                    \
+  F(FuncGetParamInfo, "cuFuncGetParamInfo", (Function*, size_t, size_t*, size_t*))
 
 struct Driver {
 #define TCC_CUDA_MEMBER(name, symbol, parameters) Result(*name) parameters = nullptr;

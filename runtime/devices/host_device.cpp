@@ -127,7 +127,17 @@ void HostDevice::DoFree(void* memory, int64_t) {
 absl::StatusOr<StreamHandle*> HostDevice::DoCreateStream() { return reinterpret_cast<StreamHandle*>(new Stream); }
 void HostDevice::DoDestroyStream(StreamHandle* stream) { delete reinterpret_cast<Stream*>(stream); }
 
+// As with GPUs, where memory that is copied or cleared while a graph is made would be captured, which nobody means, and
+// waiting spoils the capture.
+absl::Status HostDevice::RefuseCapture(StreamHandle* stream, absl::string_view what) {
+  auto* const mine = reinterpret_cast<Stream*>(stream);
+  if (mine == nullptr || mine->capture == nullptr) return absl::OkStatus();
+  mine->capture_error = absl::FailedPreconditionError(absl::StrCat(name(), ": ", what, " while a graph is captured"));
+  return mine->capture_error;
+}
+
 absl::Status HostDevice::DoSynchronize(StreamHandle* stream) {
+  TCC_RETURN_IF_ERROR(RefuseCapture(stream, "waiting for a stream"));
   absl::Status status = std::exchange(reinterpret_cast<Stream*>(stream)->error, absl::OkStatus());
   if (guard_ == 0) return status;
   const std::lock_guard lock(mutex_);
@@ -140,16 +150,13 @@ absl::Status HostDevice::DoSynchronize(StreamHandle* stream) {
 }
 
 absl::Status HostDevice::DoCopy(Direction, void* to, const void* from, int64_t bytes, StreamHandle* stream) {
-  auto* const mine = reinterpret_cast<Stream*>(stream);
-  if (mine != nullptr && mine->capture != nullptr) {
-    mine->capture_error = absl::UnimplementedError("a copy cannot be captured here");
-    return mine->capture_error;
-  }
+  TCC_RETURN_IF_ERROR(RefuseCapture(stream, "a copy"));
   std::memmove(to, from, static_cast<size_t>(bytes));
   return absl::OkStatus();
 }
 
-absl::Status HostDevice::DoClear(void* memory, int64_t bytes, StreamHandle*) {
+absl::Status HostDevice::DoClear(void* memory, int64_t bytes, StreamHandle* stream) {
+  TCC_RETURN_IF_ERROR(RefuseCapture(stream, "clearing memory"));
   std::memset(memory, 0, static_cast<size_t>(bytes));
   return absl::OkStatus();
 }
@@ -157,14 +164,17 @@ absl::Status HostDevice::DoClear(void* memory, int64_t bytes, StreamHandle*) {
 absl::StatusOr<EventHandle*> HostDevice::DoCreateEvent() { return reinterpret_cast<EventHandle*>(new Event); }
 void HostDevice::DoDestroyEvent(EventHandle* event) { delete &EventOf(event); }
 
-absl::Status HostDevice::Record(EventHandle* event, StreamHandle*) {
+absl::Status HostDevice::Record(EventHandle* event, StreamHandle* stream) {
+  TCC_RETURN_IF_ERROR(RefuseCapture(stream, "recording an event"));
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   EventOf(event).nanoseconds = now.tv_sec * int64_t{1000000000} + now.tv_nsec;
   return absl::OkStatus();
 }
 
-absl::Status HostDevice::Wait(StreamHandle*, EventHandle*) { return absl::OkStatus(); }
+absl::Status HostDevice::Wait(StreamHandle* stream, EventHandle*) {
+  return RefuseCapture(stream, "waiting for an event");
+}
 absl::StatusOr<bool> HostDevice::IsDone(EventHandle*) { return true; }
 
 absl::StatusOr<double> HostDevice::Milliseconds(EventHandle* from, EventHandle* to) {

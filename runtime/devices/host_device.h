@@ -55,6 +55,7 @@ class HostDevice : public ComputeDevice {
     int64_t bytes;
     void* base;
   };
+  absl::Status RefuseCapture(StreamHandle* stream, absl::string_view what);
   absl::Status CheckGuards(const void* memory, const Block& block);
 
   const int64_t limit_, guard_;

@@ -52,14 +52,14 @@ Made DefaultDevice(const std::string& target_kind) {
 
 std::vector<Listing> ListDevices() {
   std::vector<Listing> list;
-  const auto add = [&](const std::string& name) {
-    const Made device = DeviceFor(name);
-    list.push_back({name, device.status(), device.ok() ? *device : nullptr});
-  };
   const absl::StatusOr<int> count = CountCudaDevices();
-  if (!count.ok()) list.push_back({"cuda", count.status(), nullptr});
-  for (int i = 0; count.ok() && i < *count; ++i) add(absl::StrCat("cuda:", i));
-  add("cuda-sim");
+  if (!count.ok()) list.push_back({"cuda", Kind::kCuda, count.status()});
+  for (int i = 0; count.ok() && i < *count; ++i) {
+    list.push_back({absl::StrCat("cuda:", i), Kind::kCuda, DescribeCudaDevice(i)});
+  }
+  const Made sim = DeviceFor("cuda-sim");
+  list.push_back(
+      {"cuda-sim", Kind::kCudaSim, sim.ok() ? (*sim)->properties() : absl::StatusOr<Properties>(sim.status())});
   return list;
 }
 

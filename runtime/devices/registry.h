@@ -21,11 +21,11 @@ absl::StatusOr<std::shared_ptr<ComputeDevice>> DeviceFor(std::string_view name);
 absl::StatusOr<std::shared_ptr<ComputeDevice>> DefaultDevice(const std::string& target_kind);
 
 struct Listing {
-  std::string name;                       // "cuda:0"; "cuda" where it is not known how many there are
-  absl::Status status;                    // why it cannot be used
-  std::shared_ptr<ComputeDevice> device;  // null where it cannot
+  std::string name;  // "cuda:0"; "cuda" where it is not known how many there are
+  Kind kind;
+  absl::StatusOr<Properties> properties;  // or why it cannot be used
 };
-// All that there could be, but for the one that runs nothing.
+// All that there could be, but for the one that runs nothing. Starts none of them.
 std::vector<Listing> ListDevices();
 
 }  // namespace tcc::devices

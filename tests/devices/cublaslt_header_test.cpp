@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "runtime/devices/extern/cublaslt.h"
+#include "tests/devices/abi_match.h"
 
 namespace tcc::devices::cublaslt {
 namespace {
+
+#define TCC_CHECK(name, symbol, result, parameters) \
+  static_assert(AbiMatches<decltype(Library::name), decltype(&::symbol)>::value, #symbol);
+TCC_CUBLASLT_FUNCTIONS(TCC_CHECK)
 
 TEST(CublasLtHeader, Constants) {
   EXPECT_EQ(kSuccess, CUBLAS_STATUS_SUCCESS);

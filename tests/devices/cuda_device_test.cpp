@@ -1,10 +1,14 @@
 // The CUDA device on a driver that is none: what it says when something is wrong.
+#include <dlfcn.h>
 #include <elf.h>
 #include <stdlib.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 
+#include "absl/strings/match.h"
+#include "runtime/devices/cuda_arch.h"
 #include "runtime/devices/cuda_driver.h"
 #include "tests/devices/device_test.h"
 
@@ -138,6 +142,54 @@ TEST(CudaDevice, SharedMemoryIsAskedFor) {
   device->UnloadModule(module);
 }
 
+// What reaches the driver is what was asked for.
+TEST(CudaDevice, LaunchesAreHandedOn) {
+  const auto device = Make("fake-cuda");
+  void* const library = ::dlopen(TCC_FAKE_CUDA_DRIVER, RTLD_NOW);
+  const auto last = reinterpret_cast<const char* (*)()>(::dlsym(library, "FakeCudaLastLaunch"));
+  ASSERT_NE(last, nullptr);
+  ModuleHandle* const module = *device->LoadModule("fake", "kernel");
+  StreamHandle* const stream = *device->CreateStream();
+  std::array<int64_t, 3> values = {11, -22, int64_t{1} << 40};
+  std::array<void*, 3> params = {&values[0], &values[1], &values[2]};
+  const LaunchShape shape = {{70000, 5, 3}, {32, 2, 4}, 60000};
+  EXPECT_TRUE(device->Launch(*device->Function(module, "add_takes_3"), shape, absl::MakeSpan(params), stream).ok());
+  EXPECT_STREQ(last(), "add_takes_3 <<<70000,5,3; 32,2,4; 60000>>> 11 -22 1099511627776");
+  // Of those that it takes more of than there are, nothing is read.
+  for (const char* const name : {"add_takes_4", "add_takes_2000"}) {
+    const absl::Status status = device->Launch(*device->Function(module, name), shape, absl::MakeSpan(params), stream);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(std::string("the kernel '") + name + "' takes"),
+                                                     HasSubstr("not the 3 that the plan has")));
+  }
+  EXPECT_STREQ(last(), "add_takes_3 <<<70000,5,3; 32,2,4; 60000>>> 11 -22 1099511627776");
+  device->DestroyStream(stream);
+  device->UnloadModule(module);
+}
+
+// tcc devices tells of GPUs that it does not start: that takes seconds and memory of each.
+TEST(CudaDevice, IsDescribedWithoutAContext) {
+  ::setenv("FAKE_CUDA", "contextless", 1);
+  const auto properties = DescribeCudaDevice(1, TCC_FAKE_CUDA_DRIVER);
+  EXPECT_THAT(std::string(MakeCudaDevice(1, TCC_FAKE_CUDA_DRIVER).status().message()),
+              HasSubstr("cannot start the device"));
+  ::unsetenv("FAKE_CUDA");
+  ASSERT_TRUE(properties.ok()) << properties.status();
+  EXPECT_EQ(properties->name, "Fake GPU");
+  EXPECT_EQ(properties->compute_capability, 86);
+}
+
+TEST(CudaDevice, WhichErrorsLoseTheDevice) {
+  const auto* const driver = *cuda::Driver::Load(TCC_FAKE_CUDA_DRIVER);
+  const auto loses = [&](int error) {
+    return absl::StrContains(driver->Error(error, "").message(), "the device is lost to this process");
+  };
+  // An uncorrectable error of memory, an illegal address, a launch that ran too long or failed, a misaligned address.
+  for (const int error : {214, 700, 702, 716, 719}) EXPECT_TRUE(loses(error)) << error;
+  // A value, memory, resources for a launch, peers, a capture that was spoilt.
+  for (const int error : {1, 2, 701, 704, 711, 901, 999}) EXPECT_FALSE(loses(error)) << error;
+}
+
 TEST(CudaDevice, WhichCodeSuits) {
   const auto best = [](int capability, const std::vector<std::string>& archs) {
     std::string found = "none";
@@ -157,6 +209,11 @@ TEST(CudaDevice, WhichCodeSuits) {
   EXPECT_EQ(best(120, {"sm_90a", "sm_100a", "compute_80", "compute_90"}), "compute_90");
   EXPECT_EQ(best(120, {"sm_90a", "sm_100a", "compute_90a"}), "none");
   EXPECT_EQ(best(103, {"sm_100", "sm_100f", "sm_100a"}), "sm_100f");
+  // Integrated GPUs.
+  EXPECT_EQ(best(87, {"sm_80", "sm_86", "compute_80"}), "compute_80");
+  EXPECT_EQ(best(87, {"sm_80", "sm_87"}), "sm_87");
+  EXPECT_EQ(best(89, {"sm_80", "sm_87"}), "sm_80");
+  EXPECT_EQ(best(110, {"sm_100", "sm_103", "compute_100"}), "compute_100");
   EXPECT_EQ(best(75, {"sm_80", "compute_80", "sim", "sm_", "sm_x", ""}), "none");
 }
 

@@ -3,9 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "runtime/devices/extern/cudnn.h"
+#include "tests/devices/abi_match.h"
 
 namespace tcc::devices::cudnn {
 namespace {
+
+#define TCC_CHECK(name, symbol, result, parameters) \
+  static_assert(AbiMatches<decltype(Library::name), decltype(&::symbol)>::value, #symbol);
+TCC_CUDNN_FUNCTIONS(TCC_CHECK)
 
 TEST(CudnnHeader, Descriptors) {
   EXPECT_EQ(kPointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);

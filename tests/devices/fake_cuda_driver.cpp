@@ -1,7 +1,8 @@
 // A CUDA driver whose device is memory of the host, at addresses that the host cannot use, and whose kernels do
-// nothing. It is as strict as the real one about what it is called with: contexts must be current, handles its own,
-// shared memory asked for. $FAKE_CUDA, read by cuInit and cuDriverGetVersion, makes it one that does not work: "old",
-// "none" (no device), "broken".
+// nothing. It is strict about what it is called with: contexts must be current, handles its own, shared memory asked
+// for, and a thread that captures a graph does nothing but launch. A kernel called "k_takes_3" has three parameters of
+// 8 bytes; of others the driver does not tell. $FAKE_CUDA, read by cuInit, cuDriverGetVersion and
+// cuDevicePrimaryCtxRetain, makes it one that does not work: "old", "none" (no device), "broken", "contextless".
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,7 +15,8 @@ namespace {
 
 using Result = int;
 constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101, kInvalidImage = 200,
-                 kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kIllegalState = 401, kUnknown = 999;
+                 kInvalidContext = 201, kInvalidHandle = 400, kNotFound = 500, kIllegalState = 401,
+                 kUnsupportedInCapture = 900, kCaptureInvalidated = 901, kUnknown = 999;
 constexpr size_t kMemory = size_t{1} << 30;
 
 struct Context {
@@ -22,6 +24,8 @@ struct Context {
 thread_local Context* current = nullptr;
 
 struct Function {
+  std::string name;
+  size_t params = 0;  // 0: not known
   int max_dynamic_shared = 0;
 };
 struct Module {
@@ -29,14 +33,23 @@ struct Module {
 };
 struct Stream {
   bool capturing = false;
+  bool invalidated = false;
   size_t captured = 0;
 };
+thread_local Stream* capture = nullptr;  // that this thread makes
+std::string last_launch;                 // guarded by mutex
 struct Event {
   bool recorded = false;
 };
 struct Graph {
   size_t launches;
 };
+
+// What would be captured, or is not allowed while something is.
+bool SpoilsCapture() {
+  if (capture != nullptr) capture->invalidated = true;
+  return capture != nullptr;
+}
 
 // From an address of the device to where it really is.
 constexpr unsigned long long kShift = 1ULL << 52;
@@ -83,6 +96,7 @@ bool Inside(unsigned long long address, size_t bytes) {
   do {                              \
     if (!(condition)) return error; \
   } while (false)
+#define NEED_NO_CAPTURE NEED(!SpoilsCapture(), kUnsupportedInCapture)
 #define NEED_CONTEXT NEED(current == &the_context, kInvalidContext)
 
 extern "C" {
@@ -118,7 +132,10 @@ Result cuDeviceGetAttribute(int* value, int attribute, int) {
   return *value = found->second, 0;
 }
 Result cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = kMemory, 0; }
-Result cuDevicePrimaryCtxRetain(Context** context, int) { return *context = &the_context, 0; }
+Result cuDevicePrimaryCtxRetain(Context** context, int) {
+  NEED(!Is("contextless"), kUnknown);
+  return *context = &the_context, 0;
+}
 Result cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 Result cuCtxGetCurrent(Context** context) { return *context = current, 0; }
 Result cuCtxSetCurrent(Context* context) { return current = context, 0; }
@@ -130,6 +147,7 @@ Result cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 Result cuMemAlloc_v2(unsigned long long* result, size_t bytes) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(bytes > 0, kInvalidValue);
   const std::lock_guard lock(mutex);
   NEED(bytes <= kMemory - used, kOutOfMemory);
@@ -140,6 +158,7 @@ Result cuMemAlloc_v2(unsigned long long* result, size_t bytes) {
 }
 Result cuMemFree_v2(unsigned long long address) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   const std::lock_guard lock(mutex);
   const auto found = memory.find(address);
   NEED(found != memory.end(), kInvalidValue);
@@ -149,21 +168,25 @@ Result cuMemFree_v2(unsigned long long address) {
 }
 Result cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
   return std::memcpy(Real(to), from, bytes), 0;
 }
 Result cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(stream) && Inside(from, bytes), kInvalidValue);
   return std::memcpy(to, Real(from), bytes), 0;
 }
 Result cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(stream) && Inside(from, bytes) && Inside(to, bytes), kInvalidValue);
   return std::memmove(Real(to), Real(from), bytes), 0;
 }
 Result cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(stream) && Inside(to, bytes), kInvalidValue);
   return std::memset(Real(to), value, bytes), 0;
 }
@@ -174,15 +197,18 @@ Result cuStreamCreate(Stream** stream, unsigned) {
 }
 Result cuStreamDestroy_v2(Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   return Remove(stream);
 }
 Result cuStreamSynchronize(Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(stream), kInvalidHandle);
-  return stream->capturing ? kIllegalState : 0;
+  return 0;
 }
 Result cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   return Has(stream) && Has(event) ? 0 : kInvalidHandle;
 }
 Result cuEventCreate(Event** event, unsigned) {
@@ -195,11 +221,13 @@ Result cuEventDestroy_v2(Event* event) {
 }
 Result cuEventRecord(Event* event, Stream* stream) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(Has(event) && Has(stream), kInvalidHandle);
   return event->recorded = true, 0;
 }
 Result cuEventQuery(Event* event) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   return Has(event) ? 0 : kInvalidHandle;
 }
 Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
@@ -210,6 +238,7 @@ Result cuEventElapsedTime(float* milliseconds, Event* from, Event* to) {
 
 Result cuModuleLoadDataEx(Module** module, const void* image, unsigned count, int* options, void** values) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   // (A cubin is taken for one of whatever kernel is asked for.)
   if (std::strcmp(static_cast<const char*>(image), "fake") != 0 && std::memcmp(image, "\177ELF", 4) != 0) {
     for (unsigned i = 0; i < count; ++i) {
@@ -221,16 +250,27 @@ Result cuModuleLoadDataEx(Module** module, const void* image, unsigned count, in
 }
 Result cuModuleUnload(Module* module) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   return Remove(module);
 }
 Result cuModuleGetFunction(Function** function, Module* module, const char* name) {
   NEED_CONTEXT;
   NEED(Has(module), kInvalidHandle);
   NEED(std::strcmp(name, "missing") != 0, kNotFound);
-  return *function = &module->functions[name], 0;
+  Function& found = module->functions[name];
+  found.name = name;
+  if (const char* const takes = std::strstr(name, "_takes_"); takes != nullptr)
+    found.params = std::strtoul(takes + 7, nullptr, 10);
+  return *function = &found, 0;
+}
+Result cuFuncGetParamInfo(Function* function, size_t index, size_t* offset, size_t* bytes) {
+  NEED_CONTEXT;
+  NEED(index < function->params, kInvalidValue);
+  return *offset = 8 * index, *bytes = 8, 0;
 }
 Result cuFuncSetAttribute(Function* function, int attribute, int value) {
   NEED_CONTEXT;
+  NEED_NO_CAPTURE;
   NEED(attribute == 8 && value <= 101376, kInvalidValue);
   return function->max_dynamic_shared = value, 0;
 }
@@ -242,8 +282,19 @@ Result cuLaunchKernel(Function* function, unsigned x, unsigned y, unsigned z, un
   NEED(static_cast<int>(shared) <= function->max_dynamic_shared && params != nullptr && extra == nullptr,
        kInvalidValue);
   stream->captured += stream->capturing ? 1 : 0;
+  const std::lock_guard lock(mutex);
+  const auto triple = [](unsigned a, unsigned b, unsigned c) {
+    return std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c);
+  };
+  last_launch =
+      function->name + " <<<" + triple(x, y, z) + "; " + triple(bx, by, bz) + "; " + std::to_string(shared) + ">>>";
+  for (size_t i = 0; i < function->params; ++i) {
+    last_launch += " " + std::to_string(*static_cast<const long long*>(params[i]));
+  }
   return 0;
 }
+// For tests: "kernel <<<grid; block; shared bytes>>> parameters".
+const char* FakeCudaLastLaunch() { return last_launch.c_str(); }
 Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* base, const unsigned long long* extents,
                               const unsigned long long* strides, const unsigned* box, const unsigned* steps,
                               int interleave, int swizzle, int promotion, int fill) {
@@ -259,14 +310,20 @@ Result cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* base, co
 Result cuStreamBeginCapture_v2(Stream* stream, int) {
   NEED_CONTEXT;
   NEED(Has(stream) && !stream->capturing, kIllegalState);
+  NEED(capture == nullptr, kUnsupportedInCapture);
   stream->capturing = true;
+  stream->invalidated = false;
   stream->captured = 0;
+  capture = stream;
   return 0;
 }
 Result cuStreamEndCapture(Stream* stream, Graph** graph) {
   NEED_CONTEXT;
   NEED(Has(stream) && stream->capturing, kIllegalState);
   stream->capturing = false;
+  capture = nullptr;
+  *graph = nullptr;
+  NEED(!stream->invalidated, kCaptureInvalidated);
   return *graph = Add(new Graph{stream->captured}), 0;
 }
 Result cuGraphInstantiateWithFlags(Graph** executable, Graph* graph, unsigned long long) {

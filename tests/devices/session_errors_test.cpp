@@ -160,14 +160,13 @@ TEST_F(NoDeviceErrors, DriversThatDoNotWork) {
       {"missing", "made for cuda (sm_80): no CUDA driver: /nonexistent/libcuda.so.1"},
       {"none", "the CUDA driver finds no GPU (is one there"},
       {"old", "the CUDA driver is too old: it is for CUDA 10.2, tcc needs 11.4 or later"},
-      {"broken", "the CUDA driver cannot be started: some other error"}};
+      {"broken", "the CUDA driver cannot be started: some other error"},
+      {"contextless", "cuda:1: cannot start the device: some other error"}};
+  const std::string driver = folder_ / "driver.so";
+  WriteFile(driver, ReadFile(TCC_FAKE_CUDA_DRIVER));
   for (const auto& [state, message] : states) {
-    std::string driver = "/nonexistent/libcuda.so.1";
-    if (std::string(state) != "missing") {
-      driver = folder_ / (std::string(state) + ".so");
-      WriteFile(driver, ReadFile(TCC_FAKE_CUDA_DRIVER));
-    }
-    ::setenv("TCC_CUDA_DRIVER", driver.c_str(), 1);
+    const bool missing = std::string(state) == "missing";
+    ::setenv("TCC_CUDA_DRIVER", missing ? "/nonexistent/libcuda.so.1" : driver.c_str(), 1);
     ::setenv("FAKE_CUDA", state, 1);
     for (const Call& call : calls) {
       const auto outputs = call(inputs, {});
@@ -176,8 +175,9 @@ TEST_F(NoDeviceErrors, DriversThatDoNotWork) {
     }
     ::unsetenv("FAKE_CUDA");
   }
-  ::setenv("TCC_CUDA_DRIVER", TCC_FAKE_CUDA_DRIVER, 1);
+  // (By the same name.)
   for (const Call& call : calls) EXPECT_EQ(ErrorOf(call, inputs), "");
+  ::setenv("TCC_CUDA_DRIVER", TCC_FAKE_CUDA_DRIVER, 1);
   EXPECT_THAT(ErrorOf(Open(path, "cuda:2", false), {Vector({1}), Vector({2})}),
               HasSubstr("no device cuda:2: there are 2"));
   EXPECT_THAT(ErrorOf(Open(path, "gpu", true), {Vector({1}), Vector({2})}),

@@ -19,6 +19,7 @@
 #include "codegen/cuda/device/DeviceLibrary.h"
 #include "runtime/cache.h"
 #include "runtime/cpu_count.h"
+#include "runtime/devices/cuda_arch.h"
 #include "runtime/file_util.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -54,14 +55,8 @@ bool simIsChecked(const CompileOptions &options) {
 } // namespace
 
 int computeCapabilityOf(llvm::StringRef arch) {
-  if (!arch.consume_front("sm_") && !arch.consume_front("compute_"))
-    return 0;
-  if (!arch.empty() && (arch.back() == 'a' || arch.back() == 'f'))
-    arch = arch.drop_back();
-  int number = 0;
-  if (arch.size() < 2 || arch.size() > 4 || !llvm::all_of(arch, llvm::isDigit) || arch.getAsInteger(10, number))
-    return 0;
-  return number;
+  const std::optional<devices::CudaArch> parsed = devices::ParseCudaArch(std::string_view(arch.data(), arch.size()));
+  return parsed ? parsed->compute_capability : 0;
 }
 
 struct KernelCompiler::Impl {

@@ -15,6 +15,8 @@
 
 namespace tcc::codegen {
 
+inline constexpr int kThreadsPerWarp = 32;
+
 /// Limits of a multiprocessor: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and the
 /// granularities of cuda_occupancy.h.
 struct MultiprocessorLimits {
@@ -25,6 +27,7 @@ struct MultiprocessorLimits {
   int registers = 65536;
   int registersPerThread = 255;
   int64_t sharedReserved = 1024; // of each block, for the system
+  int threads() const { return warps * kThreadsPerWarp; }
 };
 
 /// Of sm_80 to sm_121. For ones that are not in the table, those of the next older one of the same generation; null for

@@ -6,7 +6,6 @@
 namespace tcc::codegen {
 namespace {
 
-constexpr int kThreadsPerWarp = 32;
 constexpr int kSchedulers = 4;            // of a multiprocessor: each has a quarter of the registers
 constexpr int kRegisterGranularity = 256; // registers are given to a warp in units of this
 constexpr int64_t kSharedGranularity = 128;

@@ -32,11 +32,11 @@ absl::StatusOr<Library> Open(const std::string& path) {
     return absl::FailedPreconditionError(absl::StrCat("cuBLASLt is too old: ", file, " is ", TextOf(library.version),
                                                       ", tcc needs ", TextOf(kOldest), " or later"));
   }
-#define TCC_CUBLASLT_FIND(name, symbol, result, parameters)                                                 \
-  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(symbol));                             \
-  if (library.name == nullptr) {                                                                            \
-    return absl::FailedPreconditionError(                                                                   \
-        absl::StrCat(file, " has no function ", symbol, " (it says it is ", TextOf(library.version), ")")); \
+#define TCC_CUBLASLT_FIND(name, symbol, result, parameters)                                                  \
+  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(#symbol));                             \
+  if (library.name == nullptr) {                                                                             \
+    return absl::FailedPreconditionError(                                                                    \
+        absl::StrCat(file, " has no function ", #symbol, " (it says it is ", TextOf(library.version), ")")); \
   }
   TCC_CUBLASLT_FUNCTIONS(TCC_CUBLASLT_FIND)
 #undef TCC_CUBLASLT_FIND

@@ -56,21 +56,21 @@ struct HeuristicResult {
 
 // name, the symbol in the library, result, parameters
 #define TCC_CUBLASLT_FUNCTIONS(F)                                                                                \
-  F(GetStatusString, "cublasLtGetStatusString", const char*, (Result))                                           \
-  F(Create, "cublasLtCreate", Result, (Handle**))                                                                \
-  F(Destroy, "cublasLtDestroy", Result, (Handle*))                                                               \
-  F(DescCreate, "cublasLtMatmulDescCreate", Result, (Desc**, int, int))                                          \
-  F(DescDestroy, "cublasLtMatmulDescDestroy", Result, (Desc*))                                                   \
-  F(DescSet, "cublasLtMatmulDescSetAttribute", Result, (Desc*, int, const void*, size_t))                        \
-  F(LayoutCreate, "cublasLtMatrixLayoutCreate", Result, (Layout**, int, uint64_t, uint64_t, int64_t))            \
-  F(LayoutDestroy, "cublasLtMatrixLayoutDestroy", Result, (Layout*))                                             \
-  F(LayoutSet, "cublasLtMatrixLayoutSetAttribute", Result, (Layout*, int, const void*, size_t))                  \
-  F(PreferenceCreate, "cublasLtMatmulPreferenceCreate", Result, (Preference**))                                  \
-  F(PreferenceDestroy, "cublasLtMatmulPreferenceDestroy", Result, (Preference*))                                 \
-  F(PreferenceSet, "cublasLtMatmulPreferenceSetAttribute", Result, (Preference*, int, const void*, size_t))      \
-  F(Heuristic, "cublasLtMatmulAlgoGetHeuristic", Result,                                                         \
+  F(GetStatusString, cublasLtGetStatusString, const char*, (Result))                                             \
+  F(Create, cublasLtCreate, Result, (Handle**))                                                                  \
+  F(Destroy, cublasLtDestroy, Result, (Handle*))                                                                 \
+  F(DescCreate, cublasLtMatmulDescCreate, Result, (Desc**, int, int))                                            \
+  F(DescDestroy, cublasLtMatmulDescDestroy, Result, (Desc*))                                                     \
+  F(DescSet, cublasLtMatmulDescSetAttribute, Result, (Desc*, int, const void*, size_t))                          \
+  F(LayoutCreate, cublasLtMatrixLayoutCreate, Result, (Layout**, int, uint64_t, uint64_t, int64_t))              \
+  F(LayoutDestroy, cublasLtMatrixLayoutDestroy, Result, (Layout*))                                               \
+  F(LayoutSet, cublasLtMatrixLayoutSetAttribute, Result, (Layout*, int, const void*, size_t))                    \
+  F(PreferenceCreate, cublasLtMatmulPreferenceCreate, Result, (Preference**))                                    \
+  F(PreferenceDestroy, cublasLtMatmulPreferenceDestroy, Result, (Preference*))                                   \
+  F(PreferenceSet, cublasLtMatmulPreferenceSetAttribute, Result, (Preference*, int, const void*, size_t))        \
+  F(Heuristic, cublasLtMatmulAlgoGetHeuristic, Result,                                                           \
     (Handle*, Desc*, Layout*, Layout*, Layout*, Layout*, Preference*, int, HeuristicResult*, int*))              \
-  F(Matmul, "cublasLtMatmul", Result,                                                                            \
+  F(Matmul, cublasLtMatmul, Result,                                                                              \
     (Handle*, Desc*, const void*, const void*, Layout*, const void*, Layout*, const void*, const void*, Layout*, \
      void*, Layout*, const Algorithm*, void*, size_t, void*))
 

@@ -33,11 +33,11 @@ absl::StatusOr<Library> Open(const std::string& path) {
     return absl::FailedPreconditionError(absl::StrCat("not the cuDNN that tcc knows: ", file, " says version ",
                                                       library.version, ", tcc needs ", kMajor));
   }
-#define TCC_CUDNN_FIND(name, symbol, result, parameters)                                                    \
-  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(symbol));                             \
-  if (library.name == nullptr) {                                                                            \
-    return absl::FailedPreconditionError(                                                                   \
-        absl::StrCat(file, " has no function ", symbol, " (it says it is ", TextOf(library.version), ")")); \
+#define TCC_CUDNN_FIND(name, symbol, result, parameters)                                                     \
+  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(#symbol));                             \
+  if (library.name == nullptr) {                                                                             \
+    return absl::FailedPreconditionError(                                                                    \
+        absl::StrCat(file, " has no function ", #symbol, " (it says it is ", TextOf(library.version), ")")); \
   }
   TCC_CUDNN_FUNCTIONS(TCC_CUDNN_FIND)
 #undef TCC_CUDNN_FIND

@@ -104,17 +104,17 @@ struct Handle;
 struct Descriptor;
 
 // name, the symbol in the library, result, parameters
-#define TCC_CUDNN_FUNCTIONS(F)                                                                  \
-  F(GetErrorString, "cudnnGetErrorString", const char*, (Result))                               \
-  F(Create, "cudnnCreate", Result, (Handle**))                                                  \
-  F(Destroy, "cudnnDestroy", Result, (Handle*))                                                 \
-  F(SetStream, "cudnnSetStream", Result, (Handle*, void*))                                      \
-  F(CreateDescriptor, "cudnnBackendCreateDescriptor", Result, (int, Descriptor**))              \
-  F(DestroyDescriptor, "cudnnBackendDestroyDescriptor", Result, (Descriptor*))                  \
-  F(Finalize, "cudnnBackendFinalize", Result, (Descriptor*))                                    \
-  F(Set, "cudnnBackendSetAttribute", Result, (Descriptor*, int, int, int64_t, const void*))     \
-  F(Get, "cudnnBackendGetAttribute", Result, (Descriptor*, int, int, int64_t, int64_t*, void*)) \
-  F(Execute, "cudnnBackendExecute", Result, (Handle*, Descriptor*, Descriptor*))
+#define TCC_CUDNN_FUNCTIONS(F)                                                                \
+  F(GetErrorString, cudnnGetErrorString, const char*, (Result))                               \
+  F(Create, cudnnCreate, Result, (Handle**))                                                  \
+  F(Destroy, cudnnDestroy, Result, (Handle*))                                                 \
+  F(SetStream, cudnnSetStream, Result, (Handle*, void*))                                      \
+  F(CreateDescriptor, cudnnBackendCreateDescriptor, Result, (int, Descriptor**))              \
+  F(DestroyDescriptor, cudnnBackendDestroyDescriptor, Result, (Descriptor*))                  \
+  F(Finalize, cudnnBackendFinalize, Result, (Descriptor*))                                    \
+  F(Set, cudnnBackendSetAttribute, Result, (Descriptor*, int, int, int64_t, const void*))     \
+  F(Get, cudnnBackendGetAttribute, Result, (Descriptor*, int, int, int64_t, int64_t*, void*)) \
+  F(Execute, cudnnBackendExecute, Result, (Handle*, Descriptor*, Descriptor*))
 
 struct Library {
   size_t version = 0;  // 92600 for 9.26.0
