@@ -157,6 +157,11 @@ TEST_F(LibraryCallTest, WhichLibrary) {
   EXPECT_THAT(std::string(partial.status().message()), HasSubstr("has no function cublasLtCreate"));
   const auto other = Library::Load(TCC_FAKE_CUDA_DRIVER);
   EXPECT_THAT(std::string(other.status().message()), HasSubstr("is no cuBLASLt"));
+  // One that is installed while the process runs.
+  const TempFolder folder;
+  EXPECT_TRUE(absl::IsNotFound(Library::Load(folder / "later.so").status()));
+  WriteFile(folder / "later.so", ReadFile(TCC_FAKE_CUBLASLT));
+  EXPECT_TRUE(Library::Load(folder / "later.so").ok());
   EXPECT_EQ(LibraryVersion(kCublasLt, Kind::kCudaSim).value_or(""), "cuBLASLt 13.0");
   ::unsetenv("TCC_CUBLASLT_SIM");
   EXPECT_THAT(std::string(LibraryVersion(kCublasLt, Kind::kCudaSim).status().message()),

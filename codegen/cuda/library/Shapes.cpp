@@ -97,21 +97,18 @@ void applyPad(LibraryKernel &kernel) {
   op.take("pad", "pads_of", hasFill ? "*fill" : op.zero());
 }
 
-void applyExpand(LibraryKernel &kernel) {
+/// By a list that the second operand has: `extents` finds the result's, `map` is what of x goes where.
+void applyRepeated(LibraryKernel &kernel, StringRef name, StringRef list, StringRef extents, StringRef map) {
   ShapeOp op{kernel};
   op.addInput();
-  std::string shape = op.list(1, "shape", ""), rank = std::to_string(op.rank);
-  op.find("  tcc::find_broadcast<" + rank + ">(in, " + shape + ", found, error);\n");
-  op.take("expand", "tcc::Broadcast<" + rank + ">{in}", op.zero());
+  std::string given = op.list(1, list, ""), rank = "<" + std::to_string(op.rank) + ">";
+  op.find(("  tcc::" + extents + rank + "(in, " + given + ", found, error);\n").str());
+  op.take(name, ("tcc::" + map + rank + "{in}").str(), op.zero());
 }
 
-void applyTile(LibraryKernel &kernel) {
-  ShapeOp op{kernel};
-  op.addInput();
-  std::string repeats = op.list(1, "repeats", ""), rank = std::to_string(op.rank);
-  op.find("  tcc::find_repeated<" + rank + ">(in, " + repeats + ", found, error);\n");
-  op.take("tile", "tcc::Repeated<" + rank + ">{in}", op.zero());
-}
+void applyExpand(LibraryKernel &kernel) { applyRepeated(kernel, "expand", "shape", "find_broadcast", "Broadcast"); }
+
+void applyTile(LibraryKernel &kernel) { applyRepeated(kernel, "tile", "repeats", "find_repeated", "Repeated"); }
 
 void applyRange(LibraryKernel &kernel) {
   ShapeOp op{kernel};

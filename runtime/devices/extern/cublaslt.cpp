@@ -1,7 +1,6 @@
 #include "runtime/devices/extern/cublaslt.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/devices/extern/dynamic_library.h"
 #include "runtime/status.h"
 
 namespace tcc::devices::cublaslt {
@@ -23,23 +22,12 @@ absl::StatusOr<Library> Open(const std::string& path) {
   TCC_ASSIGN_OR_RETURN(const OpenLibrary opened, OpenNamed(Name(), path));
   const std::string& file = opened.file;
   Library library;
-  size_t (*const get_version)() = reinterpret_cast<size_t (*)()>(opened.Find("cublasLtGetVersion"));
-  if (get_version == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(file, " is no cuBLASLt: it does not tell its version"));
-  }
-  library.version = get_version();
+  TCC_ASSIGN_OR_RETURN(library.version, opened.Version(Name(), "cublasLtGetVersion"));
   if (library.version < kOldest) {
     return absl::FailedPreconditionError(absl::StrCat("cuBLASLt is too old: ", file, " is ", TextOf(library.version),
                                                       ", tcc needs ", TextOf(kOldest), " or later"));
   }
-#define TCC_CUBLASLT_FIND(name, symbol, result, parameters)                                                  \
-  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(#symbol));                             \
-  if (library.name == nullptr) {                                                                             \
-    return absl::FailedPreconditionError(                                                                    \
-        absl::StrCat(file, " has no function ", #symbol, " (it says it is ", TextOf(library.version), ")")); \
-  }
-  TCC_CUBLASLT_FUNCTIONS(TCC_CUBLASLT_FIND)
-#undef TCC_CUBLASLT_FIND
+  TCC_CUBLASLT_FUNCTIONS(TCC_LIBRARY_FIND)
   return library;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/devices/extern/dynamic_library.h"
 
 namespace tcc::devices::cublaslt {
 
@@ -76,9 +77,7 @@ struct HeuristicResult {
 
 struct Library {
   size_t version = 0;  // 130000 for 13.0.0
-#define TCC_CUBLASLT_DECLARE(name, symbol, result, parameters) result(*name) parameters = nullptr;
-  TCC_CUBLASLT_FUNCTIONS(TCC_CUBLASLT_DECLARE)
-#undef TCC_CUBLASLT_DECLARE
+  TCC_CUBLASLT_FUNCTIONS(TCC_LIBRARY_MEMBER)
 
   std::string VersionText() const;  // "13.0"
   // OK for kSuccess.

@@ -1,7 +1,6 @@
 #include "runtime/devices/extern/cudnn.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/devices/extern/dynamic_library.h"
 #include "runtime/status.h"
 
 namespace tcc::devices::cudnn {
@@ -23,24 +22,13 @@ absl::StatusOr<Library> Open(const std::string& path) {
   TCC_ASSIGN_OR_RETURN(const OpenLibrary opened, OpenNamed(Name(), path));
   const std::string& file = opened.file;
   Library library;
-  size_t (*const get_version)() = reinterpret_cast<size_t (*)()>(opened.Find("cudnnGetVersion"));
-  if (get_version == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(file, " is no cuDNN: it does not tell its version"));
-  }
-  library.version = get_version();
+  TCC_ASSIGN_OR_RETURN(library.version, opened.Version(Name(), "cudnnGetVersion"));
   // (Before 9 numbers were made otherwise, and errors had others.)
   if (library.version / 10000 != kMajor) {
     return absl::FailedPreconditionError(absl::StrCat("not the cuDNN that tcc knows: ", file, " says version ",
                                                       library.version, ", tcc needs ", kMajor));
   }
-#define TCC_CUDNN_FIND(name, symbol, result, parameters)                                                     \
-  library.name = reinterpret_cast<decltype(library.name)>(opened.Find(#symbol));                             \
-  if (library.name == nullptr) {                                                                             \
-    return absl::FailedPreconditionError(                                                                    \
-        absl::StrCat(file, " has no function ", #symbol, " (it says it is ", TextOf(library.version), ")")); \
-  }
-  TCC_CUDNN_FUNCTIONS(TCC_CUDNN_FIND)
-#undef TCC_CUDNN_FIND
+  TCC_CUDNN_FUNCTIONS(TCC_LIBRARY_FIND)
   return library;
 }
 

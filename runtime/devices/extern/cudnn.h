@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/devices/extern/dynamic_library.h"
 
 namespace tcc::devices::cudnn {
 
@@ -118,9 +119,7 @@ struct Descriptor;
 
 struct Library {
   size_t version = 0;  // 92600 for 9.26.0
-#define TCC_CUDNN_DECLARE(name, symbol, result, parameters) result(*name) parameters = nullptr;
-  TCC_CUDNN_FUNCTIONS(TCC_CUDNN_DECLARE)
-#undef TCC_CUDNN_DECLARE
+  TCC_CUDNN_FUNCTIONS(TCC_LIBRARY_MEMBER)
 
   std::string VersionText() const;  // "9.26.0"
   // OK for kSuccess.

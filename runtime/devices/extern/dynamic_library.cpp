@@ -10,6 +10,19 @@ namespace tcc::devices {
 
 void* OpenLibrary::Find(const char* symbol) const { return dlsym(handle, symbol); }
 
+absl::StatusOr<size_t> OpenLibrary::Version(const LibraryName& name, const char* symbol) const {
+  size_t (*const version)() = reinterpret_cast<size_t (*)()>(Find(symbol));
+  if (version == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(file, " is no ", name.title, ": it does not tell its version"));
+  }
+  return version();
+}
+
+absl::Status OpenLibrary::Lacks(const char* symbol, const std::string& version) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat(file, " has no function ", symbol, " (it says it is ", version, ")"));
+}
+
 std::string PathOf(const LibraryName& name, const std::string& path) {
   if (!path.empty()) return path;
   const char* const value = std::getenv(name.variable);

@@ -49,38 +49,28 @@ struct ToInteger {
 
 template <class T>
 struct Plain; // bool is not: Boolean
-#define TCC_PLAIN_INTEGER(T, WIDE, SIGNED)                                                          \
+#define TCC_PLAIN(T, WIDE, ...)                                                                     \
   template <>                                                                                       \
   struct Plain<T> {                                                                                 \
     using Stored = T;                                                                               \
     static constexpr int kPerByte = 1;                                                              \
     static TCC_DEVICE WIDE load(const T* x, int64 i) { return static_cast<WIDE>(x[i]); }            \
     template <class Wide>                                                                           \
-    static TCC_DEVICE T bits(Wide x, bool) { return ToInteger<T, SIGNED, 8 * sizeof(T)>::of(x); }   \
+    static TCC_DEVICE T bits(Wide x, bool) { return static_cast<T>(__VA_ARGS__(x)); }               \
   };
-TCC_PLAIN_INTEGER(signed char, int64, true)
-TCC_PLAIN_INTEGER(short, int64, true)
-TCC_PLAIN_INTEGER(int, int64, true)
-TCC_PLAIN_INTEGER(long long, int64, true)
-TCC_PLAIN_INTEGER(unsigned char, int64, false)
-TCC_PLAIN_INTEGER(unsigned short, int64, false)
-TCC_PLAIN_INTEGER(unsigned, int64, false)
-TCC_PLAIN_INTEGER(unsigned long long, uint64, false)
-#undef TCC_PLAIN_INTEGER
-#define TCC_PLAIN_FLOAT(T, WIDE, CONVERT)                                                           \
-  template <>                                                                                       \
-  struct Plain<T> {                                                                                 \
-    using Stored = T;                                                                               \
-    static constexpr int kPerByte = 1;                                                              \
-    static TCC_DEVICE WIDE load(const T* x, int64 i) { return static_cast<WIDE>(x[i]); }            \
-    template <class Wide>                                                                           \
-    static TCC_DEVICE T bits(Wide x, bool) { return static_cast<T>(CONVERT(x)); }                   \
-  };
-TCC_PLAIN_FLOAT(float, float, )
-TCC_PLAIN_FLOAT(double, double, )
-TCC_PLAIN_FLOAT(__half, float, sticky_float)
-TCC_PLAIN_FLOAT(__nv_bfloat16, float, sticky_float)
-#undef TCC_PLAIN_FLOAT
+TCC_PLAIN(signed char, int64, ToInteger<signed char, true, 8>::of)
+TCC_PLAIN(short, int64, ToInteger<short, true, 16>::of)
+TCC_PLAIN(int, int64, ToInteger<int, true, 32>::of)
+TCC_PLAIN(long long, int64, ToInteger<long long, true, 64>::of)
+TCC_PLAIN(unsigned char, int64, ToInteger<unsigned char, false, 8>::of)
+TCC_PLAIN(unsigned short, int64, ToInteger<unsigned short, false, 16>::of)
+TCC_PLAIN(unsigned, int64, ToInteger<unsigned, false, 32>::of)
+TCC_PLAIN(unsigned long long, uint64, ToInteger<unsigned long long, false, 64>::of)
+TCC_PLAIN(float, float, )
+TCC_PLAIN(double, double, )
+TCC_PLAIN(__half, float, sticky_float)
+TCC_PLAIN(__nv_bfloat16, float, sticky_float)
+#undef TCC_PLAIN
 
 struct Boolean {
   using Stored = unsigned char;
