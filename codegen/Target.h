@@ -39,8 +39,8 @@ struct DeviceLaunch {
   /// After the scalars comes a pointer to an int64 error word on the device, in which the kernel stores a code of
   /// runtime/kernel_abi.h where it fails.
   bool reportsErrors = false;
-  /// Not null: the last argument is a pointer to so many int32 on the device. All are zero, and the kernel leaves them
-  /// so: by them blocks find out which of them comes last. No two launches use them at a time.
+  /// Not null: after the error word comes a pointer to so many int32 on the device. All are zero, and the kernel leaves
+  /// them so: by them blocks find out which of them comes last. No two launches use them at a time.
   mlir::AffineExpr counters = {};
   /// Parameters behind all others.
   std::vector<TensorMap> tensorMaps = {};

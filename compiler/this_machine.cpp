@@ -12,6 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "runtime/cpu_features.h"
 #include "runtime/cuda_files.h"
+#include "runtime/devices/extern/cublaslt.h"
+#include "runtime/devices/extern/cudnn.h"
 #include "runtime/devices/registry.h"
 #include "runtime/status.h"
 
@@ -41,6 +43,23 @@ void NoteNvrtc(std::vector<std::string>* parts) {
   if (headers.ok()) Note(fs::path(*headers) / "cuda_fp16.h", parts);
 }
 
+// The libraries that code for this machine's GPU may call, where they usually are. (Not by loading them either.)
+void NoteLibraries(std::vector<std::string>* parts) {
+  for (const devices::LibraryName* name : {&devices::cublaslt::Name(), &devices::cudnn::Name()}) {
+    const std::string chosen = Variable(name->variable);
+    parts->push_back(absl::StrCat(name->variable, "=", chosen));
+    if (!chosen.empty()) {
+      Note(chosen, parts);
+      continue;
+    }
+    const std::string folders = absl::StrCat(Variable("LD_LIBRARY_PATH"), ":/usr/local/cuda/lib64:/usr/lib/",
+                                             std::string(HostArch()), "-linux-gnu:/usr/lib64");
+    for (const absl::string_view folder : absl::StrSplit(folders, ':', absl::SkipEmpty())) {
+      for (const std::string& file : name->files) Note(fs::path(std::string(folder)) / file, parts);
+    }
+  }
+}
+
 void NoteSimCompiler(std::vector<std::string>* parts) {
   const std::string chosen = Variable("TCC_SIM_CXX");
   parts->push_back(absl::StrCat("TCC_SIM_CXX=", chosen));
@@ -62,7 +81,10 @@ absl::StatusOr<std::shared_ptr<devices::ComputeDevice>> DeviceOf(const Options& 
 
 std::string ToolchainIdentity(TargetSpec::Kind kind) {
   std::vector<std::string> parts;
-  if (kind == TargetSpec::Kind::kCuda) NoteNvrtc(&parts);
+  if (kind == TargetSpec::Kind::kCuda) {
+    NoteNvrtc(&parts);
+    NoteLibraries(&parts);
+  }
   if (kind == TargetSpec::Kind::kCudaSim) NoteSimCompiler(&parts);
   return absl::StrJoin(parts, "\n");
 }

@@ -2,9 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "nlohmann/json.hpp"
+#include "runtime/devices/extern/call_descriptor.h"
 #include "runtime/hash.h"
 #include "runtime/package.h"
 #include "runtime/plan_json.h"
@@ -108,7 +110,8 @@ class ImageWriter {
  private:
   static const char* Extension(std::string_view arch) {
     if (arch == "sim") return ".so";
-    if (arch == "cublaslt" || arch == "cudnn") return ".json";
+    const auto& libraries = devices::kLibraries;
+    if (std::find(libraries.begin(), libraries.end(), arch) != libraries.end()) return ".json";
     return arch.rfind("compute_", 0) == 0 ? ".ptx" : ".cubin";
   }
   absl::StatusOr<Json> Entry(const std::string& name, std::string_view bytes) {

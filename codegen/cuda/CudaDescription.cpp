@@ -8,18 +8,20 @@
 namespace tcc::codegen {
 namespace {
 
-/// What the smallest product has; limits of a multiprocessor are limitsOf's.
+/// Of the products with an architecture: multiprocessors of the smallest and the largest one, the smallest one's cache.
+/// Limits of a multiprocessor are limitsOf's.
 struct Architecture {
   llvm::StringLiteral name;
-  int multiprocessors;
+  int multiprocessors, mostMultiprocessors;
   int64_t l2Mib;
 };
 
 constexpr Architecture kArchitectures[] = {
-    {"sm_80", 108, 40},  {"sm_86", 28, 3},     {"sm_87", 8, 4},       {"sm_89", 24, 24},    {"sm_90", 114, 50},
-    {"sm_90a", 114, 50}, {"sm_100", 142, 100}, {"sm_100a", 142, 100}, {"sm_103", 142, 100}, {"sm_103a", 142, 100},
-    {"sm_110", 20, 32},  {"sm_110a", 20, 32},  {"sm_120", 36, 32},    {"sm_120a", 36, 32},  {"sm_121", 48, 24},
-    {"sm_121a", 48, 24}, {"sim", 8, 50},
+    {"sm_80", 108, 108, 40},   {"sm_86", 28, 84, 3},       {"sm_87", 8, 16, 4},       {"sm_89", 24, 142, 24},
+    {"sm_90", 114, 132, 50},   {"sm_90a", 114, 132, 50},   {"sm_100", 142, 148, 100}, {"sm_100a", 142, 148, 100},
+    {"sm_103", 142, 160, 100}, {"sm_103a", 142, 160, 100}, {"sm_110", 20, 20, 32},    {"sm_110a", 20, 20, 32},
+    {"sm_120", 36, 188, 32},   {"sm_120a", 36, 188, 32},   {"sm_121", 48, 48, 24},    {"sm_121a", 48, 48, 24},
+    {"sim", 8, 8, 50},
 };
 
 } // namespace
@@ -36,6 +38,7 @@ llvm::Expected<CudaDescription> describeCuda(llvm::StringRef arch) {
     return CudaDescription{.arch = arch.str(),
                            .computeCapability = capability,
                            .multiprocessors = known.multiprocessors,
+                           .mostMultiprocessors = known.mostMultiprocessors,
                            .threadsPerMultiprocessor = limits.threads(),
                            .registersPerMultiprocessor = limits.registers,
                            .sharedPerBlockOptIn = limits.sharedBytesPerBlock,

@@ -15,6 +15,7 @@ struct CudaDescription {
   std::string arch;           ///< as NVRTC's --gpu-architecture has it, "sm_90a"; or "sim" (cuda-sim)
   int computeCapability = 80; ///< major * 10 + minor; of the simulated device for "sim"
   int multiprocessors = 108;
+  int mostMultiprocessors = 108; ///< of the largest product: for blocks that stay
   int threadsPerMultiprocessor = 2048;
   int64_t registersPerMultiprocessor = 65536;
   int64_t sharedPerBlock = 48 << 10;       ///< static shared memory of a block, bytes

@@ -230,13 +230,24 @@ FailureOr<ValueId> PlanBuilder::findExtents(Operation *op, const KernelCode &cod
     out.push_back(std::move(*launch));
     records.push_back(describe(spec));
   }
+  // Symbols that are found out here first: others of the extents may be made of them.
+  llvm::DenseSet<int64_t> bound;
   int64_t position = 0;
   for (Type type : op->getResultTypes())
-    for (auto [axis, extent] : llvm::enumerate(ir::getExtents(type))) {
+    for (AffineExpr extent : ir::getExtents(type)) {
       auto symbol = dyn_cast<AffineSymbolExpr>(extent);
       if (symbol && !registers.isBound(symbol.getPosition())) {
-        out.push_back(plan::ReadElement{static_cast<RegisterId>(symbol.getPosition()), found, position++});
+        out.push_back(plan::ReadElement{static_cast<RegisterId>(symbol.getPosition()), found, position});
         registers.bind(symbol.getPosition());
+        bound.insert(position);
+      }
+      ++position;
+    }
+  position = 0;
+  for (Type type : op->getResultTypes())
+    for (auto [axis, extent] : llvm::enumerate(ir::getExtents(type))) {
+      if (bound.contains(position)) {
+        ++position;
         continue;
       }
       RegisterId number = registers.makeRegister();

@@ -47,9 +47,8 @@ FailureOr<bool> PlanBuilder::tryDynamicReshape(Operation *op, Instructions &out)
     return failure();
   if (Layout layout = layouts.lookup(*source); layout.known && !layout.rowMajor)
     return false;
-  auto flag = library.getConfig().getAs<BoolAttr>("allowzero");
-  auto number = library.getConfig().getAs<IntegerAttr>("allowzero");
-  bool allowZero = flag ? flag.getValue() : number && !number.getValue().isZero();
+  const absl::StatusOr<Attributes> attributes = ir::getAttributes(op, nullptr);
+  const bool allowZero = attributes.ok() && attributes->IntOr("allowzero", 0) != 0;
   std::string name = describeOp(op) + ": ";
 
   // The shape as numbers.

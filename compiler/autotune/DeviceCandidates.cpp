@@ -39,7 +39,9 @@ absl::StatusOr<std::string> write(MeasureFiles &files, const std::string &name, 
 /// What is measured: a call of a library where there is one, else the code.
 absl::Status addImage(const tcc::KernelImage &image, const std::string &arch, MeasureFiles &files,
                       MeasureCandidate &candidate) {
-  for (const std::string &kind : {std::string(devices::kCublasLt), std::string(devices::kCudnn), arch}) {
+  std::vector<std::string> kinds(devices::kLibraries.begin(), devices::kLibraries.end());
+  kinds.push_back(arch);
+  for (const std::string &kind : kinds) {
     const auto binary = image.binaries.find(kind);
     if (binary == image.binaries.end())
       continue;

@@ -67,8 +67,9 @@ struct TensorMap {
   std::array<int64_t, 4> strides;  // bytes, of the extents but the innermost
   std::array<int32_t, 5> box;
 };
-inline constexpr int64_t kTensorMapAlignment = 16;  // bytes, of addresses and strides
-inline constexpr size_t kMostTensorMaps = 4;        // of a launch
+inline constexpr int64_t kTensorMapAlignment = 16;                 // bytes, of addresses and strides
+inline constexpr int64_t kMostTensorMapStride = int64_t{1} << 40;  // bytes; strides are less
+inline constexpr size_t kMostTensorMaps = 4;                       // of a launch
 
 struct LaunchShape {
   std::array<int64_t, 3> grid = {1, 1, 1};

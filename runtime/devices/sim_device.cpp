@@ -115,15 +115,21 @@ absl::StatusOr<TccSimTensorMap> EncodeForSim(const TensorMap& map, const void* b
   made.rank = static_cast<unsigned>(map.rank);
   made.element_bytes = static_cast<unsigned>(map.element_bytes);
   made.swizzle = static_cast<unsigned>(map.swizzle);
+  if (map.rank < 1 || map.rank > 5) return bad(map.rank, " extents");
+  if (map.element_bytes != 1 && map.element_bytes != 2 && map.element_bytes != 4 && map.element_bytes != 8)
+    return bad("elements of ", map.element_bytes, " bytes");
+  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+    return bad("lines of ", map.swizzle, " bytes");
   if (reinterpret_cast<uintptr_t>(base) % kTensorMapAlignment != 0)
     return bad("an address that is no multiple of ", kTensorMapAlignment);
   for (size_t i = 0; i < static_cast<size_t>(map.rank); ++i) {
     if (map.extents[i] < 0 || map.extents[i] > int64_t{1} << 32) return bad("an extent of ", map.extents[i]);
+    if (map.box[i] < 1 || map.box[i] > 256) return bad("a box of ", map.box[i]);
     made.extents[i] = std::max<unsigned long long>(1, static_cast<unsigned long long>(map.extents[i]));
     made.box[i] = static_cast<unsigned>(map.box[i]);
     if (i + 1 == static_cast<size_t>(map.rank)) break;
     const int64_t stride = map.strides[i];
-    if (stride % kTensorMapAlignment != 0 || stride < 0 || stride >= int64_t{1} << 40)
+    if (stride % kTensorMapAlignment != 0 || stride < 0 || stride >= kMostTensorMapStride)
       return bad("a stride of ", stride, " bytes");
     made.strides[i] = static_cast<unsigned long long>(stride);
   }

@@ -98,7 +98,11 @@ void ExecutionContext::Runner::EvalTensorMaps(const plan::DeviceLaunch& i,
     for (size_t axis = 0; axis < from.extents.size(); ++axis) {
       map.extents[axis] = f_.Eval(from.extents[axis]);
       map.box[axis] = from.box[axis];
-      if (axis > 0) map.strides[axis - 1] = f_.Eval(from.strides[axis - 1]) * from.element_bytes;
+      // (What is too large stays so, and is refused by the device.)
+      if (axis > 0) {
+        map.strides[axis - 1] =
+            std::clamp(f_.Eval(from.strides[axis - 1]), int64_t{0}, devices::kMostTensorMapStride) * from.element_bytes;
+      }
     }
   }
 }

@@ -64,5 +64,25 @@ TEST_F(ToolchainIdentityTest, ChangesWithTheHeaders) {
   EXPECT_NE(Identity(), one);
 }
 
+// Code for this machine may call them where they are.
+TEST_F(ToolchainIdentityTest, ChangesWithTheLibraries) {
+  Set("TCC_CUBLASLT", "");
+  Set("TCC_CUDNN", "");
+  Set("LD_LIBRARY_PATH", folder_ / "lib");
+  const std::string none = Identity();
+  WriteFile(folder_ / "lib/libcublasLt.so.13", "one");
+  const std::string one = Identity();
+  EXPECT_NE(one, none);
+  WriteFile(folder_ / "lib/libcudnn.so.9", "one");
+  const std::string both = Identity();
+  EXPECT_NE(both, one);
+  WriteFile(folder_ / "chosen.so", "one");
+  Set("TCC_CUDNN", folder_ / "chosen.so");
+  const std::string chosen = Identity();
+  EXPECT_NE(chosen, both);
+  WriteFile(folder_ / "chosen.so", "another");
+  EXPECT_NE(Identity(), chosen);
+}
+
 }  // namespace
 }  // namespace tcc

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "runtime/devices/registry.h"
 #include "runtime/devices/sim/sim_abi.h"
+#include "runtime/devices/sim_device.h"
 #include "runtime/status.h"
 #include "tests/cuda_compile/gpu_code.h"
 #include "tests/runtime/temp_folder.h"
@@ -105,18 +106,7 @@ absl::Status Kernels::RunMappedOnSim(const std::string& name, Dim grid, Dim bloc
   std::vector<TccSimTensorMap> encoded(maps.size());
   std::vector<void*> all(params, params + count);
   for (size_t i = 0; i < maps.size(); ++i) {
-    const devices::TensorMap& from = maps[i];
-    TccSimTensorMap& map = encoded[i];
-    map = {};
-    map.base = *static_cast<void**>(params[from.param]);
-    map.rank = static_cast<unsigned>(from.rank);
-    map.element_bytes = static_cast<unsigned>(from.element_bytes);
-    map.swizzle = static_cast<unsigned>(from.swizzle);
-    for (int axis = 0; axis < from.rank; ++axis) {
-      map.box[axis] = static_cast<unsigned>(from.box[axis]);
-      map.extents[axis] = static_cast<unsigned long long>(from.extents[axis]);
-      if (axis + 1 < from.rank) map.strides[axis] = static_cast<unsigned long long>(from.strides[axis]);
-    }
+    TCC_ASSIGN_OR_RETURN(encoded[i], devices::EncodeForSim(maps[i], *static_cast<void**>(params[maps[i].param])));
     all.push_back(&encoded[i]);
   }
   TCC_ASSIGN_OR_RETURN(const Kernel kernel, FindKernel(handle_, name));

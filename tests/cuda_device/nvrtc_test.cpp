@@ -74,6 +74,7 @@ TEST_P(Nvrtc, CompilesWithoutWarning) {
   EXPECT_GT(Compile(file, arch).size(), 1000u);
 }
 
+INSTANTIATE_TEST_SUITE_P(Narrow, Nvrtc, testing::Combine(testing::Values("narrow"), testing::Values("sm_90a")));
 INSTANTIATE_TEST_SUITE_P(Files, Nvrtc,
                          testing::Combine(testing::Values("threads", "reduce", "elements", "tensor", "pipeline",
                                                           "warpgroup", "tma", "faults"),

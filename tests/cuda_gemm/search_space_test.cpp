@@ -83,7 +83,8 @@ TEST(SearchSpace, WhatDoesNotFitIsLeftOut) {
   EXPECT_THAT(small.pruned, Contains(HasSubstr("of shared memory, of ")));
 }
 
-// k is divided where all extents are known, not where one is a symbol; what the symbol is decides about the rest.
+// k is divided where all extents are known, or have bounds that say as much, not where one is an open symbol; what the
+// symbol is decides about the rest.
 TEST(SearchSpace, OpenExtents) {
   using ::testing::HasSubstr;
   auto divided = [](const ScheduleSpace& space) {
@@ -137,6 +138,22 @@ TEST(SearchSpace, CandidatesAreRight) {
     }
   };
   check(Matmul("130", "133", "261", "f16"));
+  // Operands that lie along k, in lines of whole copies: all ways to feed wgmma, none left out.
+  const std::string b = Type({"200", "264"}, "f16"), in_b = Type({"264", "200"}, "f16"),
+                    a = Type({"136", "200"}, "f16"), y = Type({"136", "264"}, "f16");
+  const std::string along = Kernel({a, in_b},
+                                   Read("%b", {"200", "264"}, "%a1", "affine_map<(d0, d1) -> (d1, d0)>", in_b, "f16") +
+                                       "    %c = tcc.matmul %a0, %b : (" + a + ", " + b + ") -> " + y + "\n",
+                                   "%c", {y});
+  std::set<std::string> engines;
+  for (const ScheduleCandidate& candidate : SpaceOf(along, "sim").candidates) {
+    const size_t by = candidate.text.find("by wgmma");
+    if (by == std::string::npos) continue;
+    SCOPED_TRACE(candidate.text);
+    engines.insert(candidate.text.substr(0, candidate.text.find(" of k")));
+    CheckCuda({.text = along, .tolerance = 2e-3, .choice = candidate.parameters});
+  }
+  EXPECT_GE(engines.size(), 8u);
   check(Matmul("67", "132", "260", "f32"));
   check(Matmul("35", "66", "130", "f64"));
   check(Attention(37, 133, 24, "f16"));

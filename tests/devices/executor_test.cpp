@@ -218,24 +218,30 @@ TEST_P(DeviceExecutorTest, Views) {
   }
 }
 
-// Tiles by TMA, zero beyond the tensor, which may start anywhere: where maps cannot start it is copied.
+// Loads a tile, zero beyond the tensor of [3, columns], whose rows have `stride` elements, from so many on.
+Plan LoadTile(int64_t offset, int64_t stride) {
+  Plan plan;
+  plan.num_values = 5;
+  plan.num_registers = 1;
+  plan.inputs = {0};
+  plan.outputs = {4};
+  plan.symbol_registers = {0};
+  plan.functions = {"load_tile"};
+  plan::DeviceLaunch launch = LaunchOf(0, {3, 2}, {Operand::Imm(4), Operand::Imm(-1)}, "load");
+  launch.grid[0] = Operand::Imm(1);
+  launch.shared_bytes = Operand::Imm(128);
+  launch.tensor_maps = {{1, 4, {Operand::Reg(0), Operand::Imm(3)}, {Operand::Imm(stride)}, {8, 4}, 0}};
+  plan.body.instructions = {
+      plan::Transfer{1, 0, Space::kDevice}, plan::View{2, 1, {Operand::Imm(36)}, {}, Operand::Imm(offset)},
+      plan::Allocate{3, DType::kF32, {Operand::Imm(32)}, plan::kFreshSlot, 0, kNoValue, Space::kDevice}, launch,
+      plan::Transfer{4, 3, Space::kHost}};
+  return plan;
+}
+
+// The tensor may start anywhere: where maps cannot start it is copied.
 TEST_P(DeviceExecutorTest, TensorMaps) {
   for (const int64_t offset : {0, 1, 4}) {
-    Plan plan;
-    plan.num_values = 5;
-    plan.num_registers = 1;
-    plan.inputs = {0};
-    plan.outputs = {4};
-    plan.symbol_registers = {0};
-    plan.functions = {"load_tile"};
-    plan::DeviceLaunch launch = LaunchOf(0, {3, 2}, {Operand::Imm(4), Operand::Imm(-1)}, "load");
-    launch.grid[0] = Operand::Imm(1);
-    launch.shared_bytes = Operand::Imm(128);
-    launch.tensor_maps = {{1, 4, {Operand::Reg(0), Operand::Imm(3)}, {Operand::Imm(12)}, {8, 4}, 0}};
-    plan.body.instructions = {
-        plan::Transfer{1, 0, Space::kDevice}, plan::View{2, 1, {Operand::Imm(36)}, {}, Operand::Imm(offset)},
-        plan::Allocate{3, DType::kF32, {Operand::Imm(32)}, plan::kFreshSlot, 0, kNoValue, Space::kDevice}, launch,
-        plan::Transfer{4, 3, Space::kHost}};
+    const Plan plan = LoadTile(offset, 12);
     const auto prepared = PrepareOn(device_, plan);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     ExecutionContext context(*prepared, nullptr, 2);
@@ -252,6 +258,17 @@ TEST_P(DeviceExecutorTest, TensorMaps) {
         }
       }
     }
+  }
+}
+
+// Strides that no device takes, nor 64 bits of bytes.
+TEST_P(DeviceExecutorTest, TensorMapsThatAreTooLarge) {
+  if (device_->kind() == Kind::kNull) GTEST_SKIP() << "makes none";
+  for (const int64_t stride : {int64_t{1} << 38, int64_t{1} << 62, std::numeric_limits<int64_t>::max()}) {
+    const auto prepared = PrepareOn(device_, LoadTile(0, stride));
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    ExecutionContext context(*prepared);
+    EXPECT_FALSE(context.Run({Vector(Ramp(40))}, {10}).ok()) << stride;
   }
 }
 

@@ -359,7 +359,7 @@ FailureOr<std::string> KernelText::tileEpilogue(ArrayRef<AffineExpr> coordinate,
 }
 
 void KernelText::addCall(KernelSource &source) {
-  std::string bytes, comment;
+  std::string bytes;
   auto number = [&](auto &descriptor) {
     for (const devices::UsedParameter &used : devices::ParametersOf(descriptor))
       if (*used.parameter >= 0)

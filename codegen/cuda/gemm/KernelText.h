@@ -59,7 +59,6 @@ public:
     GemmShape shape;
     std::array<mlir::AffineExpr, 4> extents; ///< of batch, m, n, k
     GemmElements elements;
-    bool withWgmma; ///< wgmma could do it
   };
   llvm::SmallVector<TiledProduct> products;
   LibraryCall possibleCall; ///< what a library could do in place of the kernel

@@ -16,9 +16,11 @@ std::string sumType(const KernelBuilder &builder) {
 
 AffineExpr blocksFor(AffineExpr threads, int perBlock) { return threads.ceilDiv(perBlock); }
 
-// What multiplies the product's elements.
-GemmElements elementsOf(const Product &product, Type sum, ArrayAttr symbols, const CudaDescription &device,
+// What multiplies the product's elements, and what could.
+GemmElements elementsOf(const KernelBuilder &builder, const Product &product, Type sum,
                         const ScheduleOptions &options) {
+  const ArrayAttr symbols = builder.symbols;
+  const CudaDescription &device = builder.backend.device();
   Type element = product.a.element;
   GemmElements elements;
   elements.bytes = element.getIntOrFloatBitWidth() / 8;
@@ -26,7 +28,11 @@ GemmElements elementsOf(const Product &product, Type sum, ArrayAttr symbols, con
   elements.zeros = !product.zeroA.empty() || !product.zeroB.empty();
   OperandSpec::Access a = product.a.access(symbols), b = product.b.access(symbols);
   bool half = isa<FloatType>(element) && elements.bytes == 2;
-  if (half && options.wgmma && (device.arch == "sm_90a" || device.isSim()) && a.alongK && b.alongK)
+  elements.wgmma = half && (device.arch == "sm_90a" || device.isSim()) && a.alongK && b.alongK;
+  elements.tma = canLoadByTma(builder, product);
+  if (options.tma && elements.tma && !isCall(product.library))
+    elements.engine = GemmEngine::Tma;
+  else if (options.wgmma && elements.wgmma)
     elements.engine = GemmEngine::Wgmma;
   else if (half || element.isInteger(8) || (element.isF32() && options.tf32))
     elements.engine = GemmEngine::Mma;
@@ -92,24 +98,17 @@ LogicalResult launchProduct(KernelBuilder &builder, StringRef name, const Produc
   };
   GemmShape shape{atMost(product.batch), atMost(product.m), atMost(product.n), ir::getConstant(product.k)};
   const CudaDescription &device = builder.backend.device();
-  GemmElements elements = elementsOf(product, sum, builder.symbols, device, options);
-  elements.tma = canLoadByTma(builder, product);
-  if (options.tma && elements.tma)
-    elements.engine = GemmEngine::Tma;
-  // (wgmma is a candidate wherever it fits.)
-  ScheduleOptions candidates = options;
-  candidates.wgmma = true;
-  const bool withWgmma = elementsOf(product, sum, builder.symbols, device, candidates).engine == GemmEngine::Wgmma;
-  builder.products.push_back({shape, {product.batch, product.m, product.n, product.k}, elements, withWgmma});
+  GemmElements elements = elementsOf(builder, product, sum, options);
+  builder.products.push_back({shape, {product.batch, product.m, product.n, product.k}, elements});
   GemmChoice choice = chooseTiles(shape, elements, device);
-  if (std::optional<GemmChoice> measured = measuredTiles(kernel.kernel, shape, elements, withWgmma, device)) {
+  if (std::optional<GemmChoice> measured = measuredTiles(kernel.kernel, shape, elements, device)) {
     choice = *measured;
     elements.engine = choice.tiles.engine;
   }
   // What a call stands beside has the product's operands and no others.
   if (isCall(product.library))
     choice.splits = 1;
-  if (!isCall(product.library) && choice.tiles.engine == GemmEngine::Tma)
+  if (choice.tiles.engine == GemmEngine::Tma)
     return launchByTma(builder, name, product, choice);
   const GemmTiles &tiles = choice.tiles;
   AffineExpr blocks = product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n);

@@ -54,11 +54,11 @@ const GemmTiles kByTma[] = {
     {Tma, 128, 64, 64, 8},  {Tma, 64, 256, 64, 4},  {Tma, 64, 128, 64, 6},  {Tma, 64, 64, 64, 8},
 };
 
-std::vector<GemmTiles> tableOf(const GemmElements &elements, bool withWgmma) {
+std::vector<GemmTiles> tableOf(const GemmElements &elements) {
   std::vector<GemmTiles> tiles;
   if (elements.tma)
     tiles.assign(std::begin(kByTma), std::end(kByTma));
-  if (withWgmma || elements.engine == Wgmma)
+  if (elements.wgmma)
     tiles.insert(tiles.end(), std::begin(kWarpgroups), std::end(kWarpgroups));
   if (elements.engine == Simt) {
     ArrayRef<GemmTiles> table = elements.bytes == 4 ? ArrayRef(kSingle) : ArrayRef(kDouble);
@@ -108,13 +108,6 @@ GemmChoice choiceOf(const GemmTiles &tiles, int splits, const GemmElements &elem
   return {tiles, splits, blocksBeside(device, tiles.threads(), tiles.registers(elements), tiles.sharedBytes(elements))};
 }
 
-bool canDivide(const GemmShape &shape, const GemmTiles &tiles, int parts) {
-  constexpr int64_t kLeastSteps = 4;
-  if (tiles.engine == GemmEngine::Tma)
-    return parts == 1;
-  return parts == 1 || (shape.batch && shape.m && shape.n && shape.k && *shape.k / tiles.depth >= parts * kLeastSteps);
-}
-
 } // namespace
 
 std::string describe(const GemmChoice &choice) {
@@ -127,13 +120,13 @@ std::string describe(const GemmChoice &choice) {
 }
 
 std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &here, const GemmElements &elements,
-                                     bool withWgmma, const CudaDescription &device, std::vector<std::string> *pruned) {
+                                     const CudaDescription &device, std::vector<std::string> *pruned) {
   auto prune = [&](const GemmTiles &tiles, const std::string &why) {
     if (pruned)
       pruned->push_back(describe({tiles, 1, 1}) + ": " + why);
   };
   std::vector<std::pair<double, GemmChoice>> ranked;
-  for (const GemmTiles &tiles : tableOf(elements, withWgmma)) {
+  for (const GemmTiles &tiles : tableOf(elements)) {
     const GemmElements mine = withEngine(elements, tiles);
     if (std::string why = misfit(tiles, mine, device); !why.empty()) {
       prune(tiles, why);
@@ -168,11 +161,11 @@ std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &he
 }
 
 std::optional<GemmChoice> measuredTiles(ir::KernelOp kernel, const GemmShape &shape, const GemmElements &elements,
-                                        bool withWgmma, const CudaDescription &device) {
+                                        const CudaDescription &device) {
   std::vector<int64_t> numbers = getChoice(kernel, ChoiceKind::Product, 8);
   if (numbers.empty())
     return std::nullopt;
-  for (const GemmTiles &tiles : tableOf(elements, withWgmma))
+  for (const GemmTiles &tiles : tableOf(elements))
     for (int splits : kPartsOfK)
       if (ArrayRef(parametersOf({tiles, splits, 1})).drop_front() == ArrayRef(numbers)) {
         const GemmElements mine = withEngine(elements, tiles);
@@ -200,7 +193,7 @@ ScheduleSpace templateSpace(ir::KernelOp kernel, const CudaDescription &device, 
   if (failed(isa<ir::MatmulOp>(found->op) ? scheduleMatmul(builder, options) : scheduleConv(builder, options)) ||
       builder.products.empty())
     return {};
-  const auto &[shape, extents, elements, withWgmma] = builder.products.front();
+  const auto &[shape, extents, elements] = builder.products.front();
   auto here = [&, &extents = extents](int i) { return gemm::evaluate(extents[i], {}, symbols); };
   const GemmShape shapeHere{here(0), here(1), here(2), here(3)};
   ScheduleSpace space;
@@ -210,7 +203,7 @@ ScheduleSpace templateSpace(ir::KernelOp kernel, const CudaDescription &device, 
   if (isCall(builder.possibleCall) && !builder.hasCall)
     space.candidates.push_back({{static_cast<int64_t>(ChoiceKind::Library), libraryNumber(builder.possibleCall)},
                                 std::string(libraryTitle(builder.possibleCall))});
-  for (const GemmChoice &choice : productSpace(shape, shapeHere, elements, withWgmma, device, &space.pruned))
+  for (const GemmChoice &choice : productSpace(shape, shapeHere, elements, device, &space.pruned))
     if (builder.hasCall || parametersOf(choice) != parametersOf(usual))
       space.candidates.push_back({parametersOf(choice), describe(choice)});
   return space;

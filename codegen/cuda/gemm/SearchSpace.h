@@ -35,13 +35,11 @@ namespace tcc::codegen::cuda {
 
 inline constexpr int64_t kAttentionWarps[] = {1, 2, 4, 8};
 inline constexpr int64_t kAttentionKeys[] = {16, 32, 64, 128};
-inline constexpr int kPartsOfK[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 /// Candidates of products, most promising first, the default among them. `shape` is what is known for all calls, `here`
 /// that of the call at hand. `pruned`: see ScheduleSpace.
 std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &here, const GemmElements &elements,
-                                     bool withWgmma, const CudaDescription &device,
-                                     std::vector<std::string> *pruned = nullptr);
+                                     const CudaDescription &device, std::vector<std::string> *pruned = nullptr);
 ScheduleSpace attentionSpace(const gemm::TemplateKernel &kernel, const CudaDescription &device);
 
 /// For CudaTemplate::space.
@@ -50,6 +48,6 @@ ScheduleSpace templateSpace(ir::KernelOp kernel, const CudaDescription &device, 
 
 /// What was measured for the kernel, if it is of the tables and fits the device and the product.
 std::optional<GemmChoice> measuredTiles(ir::KernelOp kernel, const GemmShape &shape, const GemmElements &elements,
-                                        bool withWgmma, const CudaDescription &device);
+                                        const CudaDescription &device);
 
 } // namespace tcc::codegen::cuda

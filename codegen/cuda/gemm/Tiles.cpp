@@ -160,10 +160,17 @@ double predictCycles(const GemmChoice &choice, const GemmShape &shape, const Gem
                   shape.k.value_or(kUnknown), elements, device);
 }
 
+bool canDivide(const GemmShape &shape, const GemmTiles &tiles, int parts) {
+  constexpr int64_t kLeastSteps = 4;
+  if (parts == 1)
+    return true;
+  return tiles.engine != GemmEngine::Tma && shape.batch && shape.m && shape.n && shape.k &&
+         *shape.k / tiles.depth >= parts * kLeastSteps;
+}
+
 GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, const CudaDescription &device) {
   int64_t batch = shape.batch.value_or(1), m = shape.m.value_or(kUnknown), n = shape.n.value_or(kUnknown);
   int64_t k = shape.k.value_or(kUnknown);
-  bool known = shape.batch && shape.m && shape.n && shape.k;
   GemmChoice best;
   double bestCycles = 0;
   for (const GemmTiles &tiles : candidates(elements)) {
@@ -171,10 +178,8 @@ GemmChoice chooseTiles(const GemmShape &shape, const GemmElements &elements, con
     if (shared > device.sharedPerBlockOptIn)
       continue;
     int beside = blocksBeside(device, tiles.threads(), tiles.registers(elements), shared);
-    for (int splits : {1, 2, 3, 4, 6, 8, 12, 16}) {
-      // Each part long enough to be worth a start.
-      constexpr int64_t kLeastSteps = 4;
-      if (splits > 1 && (!known || k / tiles.depth < splits * kLeastSteps))
+    for (int splits : kPartsOfK) {
+      if (!canDivide(shape, tiles, splits))
         break;
       GemmChoice choice{tiles, splits, beside};
       double cycles = cyclesOf(choice, batch, m, n, k, elements, device);

@@ -21,7 +21,8 @@ struct GemmElements {
   int64_t bytes = 4, sumBytes = 4;
   bool zeros = false;    ///< zero points are subtracted from integers
   bool gathered = false; ///< fragments are put together from single elements
-  bool tma = false;      ///< TMA can load the operands
+  bool wgmma = false;    ///< wgmma can multiply the operands as they lie
+  bool tma = false;      ///< and so it can those that TMA loads
   /// Of A and B: elements of one copy to shared memory, and numbers that an address is made of.
   int vectorA = 1, vectorB = 1, addressA = 1, addressB = 1;
 };
@@ -43,6 +44,9 @@ struct GemmTiles {
   std::string text() const; ///< the C++ type
 };
 
+/// Parts that k may be divided into.
+inline constexpr int kPartsOfK[] = {1, 2, 3, 4, 6, 8, 12, 16};
+
 /// A product's extents, or the most that they can be; nothing where that is not known. k is known or not.
 struct GemmShape {
   std::optional<int64_t> batch, m, n, k;
@@ -53,6 +57,9 @@ struct GemmChoice {
   int splits = 1; ///< blocks that share one tile's sums
   int beside = 1; ///< blocks that are planned to be on one multiprocessor
 };
+
+/// Whether blocks may share k: each part is long enough to be worth a start.
+bool canDivide(const GemmShape &shape, const GemmTiles &tiles, int parts);
 
 /// How many blocks of so many threads with so many registers are on a multiprocessor at a time; at least 1.
 int blocksBeside(const CudaDescription &device, int threads, int registers, int64_t sharedBytes);

@@ -73,7 +73,8 @@ std::string defineLoad(KernelText &text, StringRef name, StringRef map, const Op
              ", map, " + coordinates + ", full);\n";
   text.define("struct " + name.str() +
               " {\n  static constexpr bool kAlongRows = " + (layout.alongRows ? "true" : "false") +
-              ";\n  const tcc::TensorMap& map;\n\n  TCC_DEVICE void operator()(void* to, [[maybe_unused]] Index g, "
+              ";\n  const tcc::TensorMap& map;\n\n  TCC_DEVICE void prefetch() const { tcc::prefetch_map(map); }\n"
+              "  TCC_DEVICE void operator()(void* to, [[maybe_unused]] Index g, "
               "Index row, Index k, tcc::uint64* full) const {\n" +
               copies + "  }\n};\n\n");
   return name.str() + "{" + map.str() + "}";
@@ -108,8 +109,8 @@ LogicalResult launchByTma(KernelBuilder &builder, StringRef name, const Product 
           " && Tiles::kBytes == " + std::to_string(shared) + ", \"as launched\");\n";
   body += "  tcc::gemm::multiply_by_tma<Tiles, " + cppType(product.a.element) + ", " +
           (fastest == 1 ? "true" : "false") + ">(" + a + ", " + b + ", extents, " + *epilogue + ");\n";
-  // Blocks go from tile to tile, as many as there are multiprocessors.
-  const int64_t most = builder.backend.device().multiprocessors;
+  // Blocks go from tile to tile, as many as the largest device has multiprocessors.
+  const int64_t most = builder.backend.device().mostMultiprocessors;
   AffineExpr count = gemm::simplify(product.batch * product.m.ceilDiv(tiles.m) * product.n.ceilDiv(tiles.n));
   const int64_t blocks = std::min(most, ir::getRange(count, builder.symbols).second);
   text.launch(name, tiles.threads(), getAffineConstantExpr(std::max<int64_t>(1, blocks), builder.context), shared, body,

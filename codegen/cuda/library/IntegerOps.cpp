@@ -1,5 +1,6 @@
 //===- IntegerOps.cpp - powers of integers, n-grams, on the device --------===//
 #include <map>
+#include <set>
 
 #include "codegen/cuda/library/ShapeText.h"
 
@@ -44,7 +45,7 @@ std::optional<Pool> readPool(const tcc::Attributes &attributes) {
   };
   // By result; of n-grams that are there twice the first counts.
   std::map<int64_t, std::vector<Gram>> bySlot;
-  std::map<std::vector<int64_t>, bool> known;
+  std::set<std::vector<int64_t>> known;
   size_t number = 0;
   int64_t results = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -56,7 +57,7 @@ std::optional<Pool> readPool(const tcc::Attributes &attributes) {
         return std::nullopt;
       results = std::max(results, indexes[number] + 1);
       std::vector<int64_t> gram(pool.tokens.begin() + begin, pool.tokens.begin() + begin + length);
-      if (!known.try_emplace(std::move(gram), true).second)
+      if (!known.insert(std::move(gram)).second)
         continue;
       bool weighs = mode != "TF" && !weights.empty();
       bySlot[indexes[number]].push_back({begin, length, weighs ? static_cast<float>(weights[number]) : 1.0f});

@@ -31,6 +31,7 @@ LibraryKernel::LibraryKernel(Operation *op, CudaBackend &backend, int firstTempo
     : op(op), context(op->getContext()), symbols(ir::getSymbols(op)), backend(backend), types(firstTemporary) {}
 
 int LibraryKernel::temporary(AffineExpr elements, StringRef type, int64_t bytes) {
+  assert(code.constants.empty() && "constants are numbered behind temporaries");
   code.temporaryBytes.push_back(ir::simplifyExtent(elements * bytes));
   types.push_back(type.str());
   return static_cast<int>(types.size()) - 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// The positions of an attribute's values in shapes.cuh's enums; empty for other values.
+/// What resize.cuh calls an attribute's value; empty for other values.
 std::string choice(const tcc::Attributes &attributes, const std::string &name, const char *otherwise,
                    ArrayRef<std::pair<StringRef, StringRef>> choices) {
   std::string value = attributes.StringOr(name, otherwise);

@@ -1,11 +1,18 @@
 // What products and convolutions by a library have in common.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "runtime/dtype.h"
 
 namespace tcc::devices {
+
+// What a kernel's binaries call products and convolutions by a library.
+inline constexpr std::string_view kCublasLt = "cublaslt";
+inline constexpr std::string_view kCudnn = "cudnn";
+inline constexpr std::array<std::string_view, 2> kLibraries = {kCublasLt, kCudnn};
 
 // The epilogue is max(sum + addend + bias, 0), as far as it has these.
 struct CallDescriptor {

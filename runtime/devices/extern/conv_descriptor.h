@@ -13,9 +13,6 @@
 
 namespace tcc::devices {
 
-// What a kernel's binaries call it.
-inline constexpr std::string_view kCudnn = "cudnn";
-
 // y[image, o, p] = epilogue(sum over channels i of o's group and taps t of x[image, i, q(p, t)] * w[o, i, t]
 //                           + addend[image, o, p] + bias[o]), q = p * stride + t * dilation - before along each axis,
 // where x has that; all of one type: f16, bf16, f32.

@@ -10,14 +10,6 @@ constexpr size_t kOldest = 120000;
 
 std::string TextOf(size_t version) { return absl::StrCat(version / 10000, ".", version % 10000 / 100); }
 
-const LibraryName& Name() {
-  static const auto* const name = new LibraryName{"cuBLASLt",
-                                                  "TCC_CUBLASLT",
-                                                  {"libcublasLt.so.13", "libcublasLt.so.12"},
-                                                  "the CUDA toolkit, or nvidia-cublas of PyPI"};
-  return *name;
-}
-
 absl::StatusOr<Library> Open(const std::string& path) {
   TCC_ASSIGN_OR_RETURN(const OpenLibrary opened, OpenNamed(Name(), path));
   const std::string& file = opened.file;
@@ -32,6 +24,14 @@ absl::StatusOr<Library> Open(const std::string& path) {
 }
 
 }  // namespace
+
+const LibraryName& Name() {
+  static const auto* const name = new LibraryName{"cuBLASLt",
+                                                  "TCC_CUBLASLT",
+                                                  {"libcublasLt.so.13", "libcublasLt.so.12"},
+                                                  "the CUDA toolkit, or nvidia-cublas of PyPI"};
+  return *name;
+}
 
 std::string Library::VersionText() const { return TextOf(version); }
 

@@ -75,6 +75,9 @@ struct HeuristicResult {
     (Handle*, Desc*, const void*, const void*, Layout*, const void*, Layout*, const void*, const void*, Layout*, \
      void*, Layout*, const Algorithm*, void*, size_t, void*))
 
+// What it is called, and where it is looked for.
+const LibraryName& Name();
+
 struct Library {
   size_t version = 0;  // 130000 for 13.0.0
   TCC_CUBLASLT_FUNCTIONS(TCC_LIBRARY_MEMBER)

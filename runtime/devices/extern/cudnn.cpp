@@ -8,12 +8,6 @@ namespace {
 
 constexpr size_t kMajor = 9;
 
-const LibraryName& Name() {
-  static const auto* const name =
-      new LibraryName{"cuDNN", "TCC_CUDNN", {"libcudnn.so.9"}, "NVIDIA's cuDNN, or nvidia-cudnn of PyPI"};
-  return *name;
-}
-
 std::string TextOf(size_t version) {
   return absl::StrCat(version / 10000, ".", version % 10000 / 100, ".", version % 100);
 }
@@ -33,6 +27,12 @@ absl::StatusOr<Library> Open(const std::string& path) {
 }
 
 }  // namespace
+
+const LibraryName& Name() {
+  static const auto* const name =
+      new LibraryName{"cuDNN", "TCC_CUDNN", {"libcudnn.so.9"}, "NVIDIA's cuDNN, or nvidia-cudnn of PyPI"};
+  return *name;
+}
 
 std::string Library::VersionText() const { return TextOf(version); }
 

@@ -117,6 +117,9 @@ struct Descriptor;
   F(Get, cudnnBackendGetAttribute, Result, (Descriptor*, int, int, int64_t, int64_t*, void*)) \
   F(Execute, cudnnBackendExecute, Result, (Handle*, Descriptor*, Descriptor*))
 
+// What it is called, and where it is looked for.
+const LibraryName& Name();
+
 struct Library {
   size_t version = 0;  // 92600 for 9.26.0
   TCC_CUDNN_FUNCTIONS(TCC_LIBRARY_MEMBER)

@@ -12,9 +12,6 @@
 
 namespace tcc::devices {
 
-// What a kernel's binaries call it.
-inline constexpr std::string_view kCublasLt = "cublaslt";
-
 // c[g, m, n] = epilogue(sum over k of a[g, m, k] * b[g, k, n] + addend[g, m, n] + bias[n]); all of one type: f16, bf16,
 // f32, f64.
 struct GemmDescriptor : CallDescriptor {

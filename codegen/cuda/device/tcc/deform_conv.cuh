@@ -1,6 +1,6 @@
 // Deformable convolution in two axes: each result samples its operand where offsets say, in float64.
 #pragma once
-#include "tcc/resize.cuh"
+#include "tcc/narrow.cuh"
 
 namespace tcc {
 

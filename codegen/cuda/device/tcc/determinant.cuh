@@ -1,6 +1,6 @@
 // Determinants by elimination with partial pivoting in float64, a block for each matrix.
 #pragma once
-#include "tcc/resize.cuh"
+#include "tcc/narrow.cuh"
 
 namespace tcc {
 

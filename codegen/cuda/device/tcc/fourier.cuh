@@ -39,13 +39,12 @@ TCC_DEVICE void dft(const T* x, T* y, const FourierLines& lines, int64 count) {
     if (HALF && n != 0 && lines.length - n != n) real += a * cosine - b * sine;
   }
   const double scale = INVERSE ? 1.0 / static_cast<double>(lines.length) : 1.0;
-  using Wide = decltype(Plain<T>::load(nullptr, 0));
   if (HALF) {
-    y[index] = Plain<T>::bits(static_cast<Wide>(real * scale), false);
+    y[index] = from_double<T>(real * scale);
     return;
   }
-  y[2 * index] = Plain<T>::bits(static_cast<Wide>(real * scale), false);
-  y[2 * index + 1] = Plain<T>::bits(static_cast<Wide>(imaginary * scale), false);
+  y[2 * index] = from_double<T>(real * scale);
+  y[2 * index + 1] = from_double<T>(imaginary * scale);
 }
 
 /// Frames of `size` at steps of `step`, times a window (or none).
@@ -66,9 +65,8 @@ TCC_DEVICE void stft(const T* x, const T* window, T* y, int64 length, int64 step
     real += a * cosine + b * sine;
     imaginary += b * cosine - a * sine;
   }
-  using Wide = decltype(Plain<T>::load(nullptr, 0));
-  y[2 * index] = Plain<T>::bits(static_cast<Wide>(real), false);
-  y[2 * index + 1] = Plain<T>::bits(static_cast<Wide>(imaginary), false);
+  y[2 * index] = from_double<T>(real);
+  y[2 * index + 1] = from_double<T>(imaginary);
 }
 
 }  // namespace tcc

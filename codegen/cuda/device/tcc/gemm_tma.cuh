@@ -4,10 +4,10 @@
 //
 // Warps have roles. One thread loads tiles of A and B into a ring of buffers; each of the other groups of four warps
 // multiplies 64 rows of the block's tile. Two mbarriers a buffer tell them of each other: `full` when a tile's bytes have
-// come, `empty` when all groups have read it. A block makes one tile after another (as many blocks as multiprocessors),
-// so that the next tile's loads run while the results of this one are stored.
+// come, `empty` when all groups have read it. A block makes one tile after another (there are about as many blocks as
+// multiprocessors), so that the next tile's loads run while the results of this one are stored.
 //
-// A candidate: nothing chooses it by itself, for it has been on no GPU.
+// A candidate of max-autotune: it has been on no GPU, and the default mode does not choose it.
 #pragma once
 #include "tcc/gemm.cuh"
 
@@ -58,7 +58,7 @@ struct TmaTile {
 };
 
 // `load_a(to, g, row, k, barrier)` and `load_b` start the copies of a tile, whose lines lie along rows if they are
-// kAlongRows. Extents::splits is 1.
+// kAlongRows; `prefetch()` says that they will. Extents::splits is 1.
 template <class Config, class T, bool kRowsFastest, class LoadA, class LoadB, class Epilogue, class Index>
 TCC_DEVICE void multiply_by_tma(const LoadA& load_a, const LoadB& load_b, const Extents<Index>& extents,
                                 const Epilogue& epilogue) {
@@ -88,6 +88,8 @@ TCC_DEVICE void multiply_by_tma(const LoadA& load_a, const LoadB& load_b, const 
   if (group == Config::kGroups) {
     if constexpr (Config::kMoveRegisters) decrease_registers<Config::kLoading>();
     if (thread % 128 != 0) return;
+    load_a.prefetch();
+    load_b.prefetch();
     for (Index tile = static_cast<Index>(blockIdx.x); tile < count; tile += static_cast<Index>(gridDim.x)) {
       const Place<Index> place = place_of<kTileM, kTileN, kDepth>(extents, tile);
       for (Index step = 0; step < steps; ++step) {

@@ -144,6 +144,16 @@ struct Packed {
   }
 };
 
+/// A float64 as an element: integers saturate; what has 16 bits goes by way of float32.
+template <class T>
+TCC_DEVICE T from_double(double x) {
+  if constexpr (sizeof(Plain<T>::load(nullptr, 0)) == sizeof(float)) {
+    return Plain<T>::bits(static_cast<float>(x), false);
+  } else {
+    return Plain<T>::bits(x, false);
+  }
+}
+
 //===- tcc.cast ----------------------------------------------------------------===//
 
 /// A thread for each byte of packed results, for each element of others.

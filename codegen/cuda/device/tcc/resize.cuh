@@ -1,6 +1,7 @@
 // ONNX Resize with scales or sizes that are data: each result is the sum over its axes' samples, from the last axis to the
 // first, in float64, as the reference takes one axis after the other.
 #pragma once
+#include "tcc/narrow.cuh"
 #include "tcc/shapes.cuh"
 
 namespace tcc {
@@ -161,18 +162,6 @@ TCC_DEVICE void find_resized(Resized<RANK>& axes, long long* found, long long* e
   }
   leave_extents<RANK>(axes.good, axes.out, found, error);
 }
-
-/// A float64 as an element: integers saturate; what 16 bits hold goes by way of float32.
-template <class T>
-TCC_DEVICE T from_double(double x, double) { return Plain<T>::bits(x, false); }
-template <class T>
-TCC_DEVICE T from_double(double x, float) { return Plain<T>::bits(static_cast<float>(x), false); }
-template <class T>
-TCC_DEVICE T from_double(double x, int64) { return Plain<T>::bits(x, false); }
-template <class T>
-TCC_DEVICE T from_double(double x, uint64) { return Plain<T>::bits(x, false); }
-template <class T>
-TCC_DEVICE T from_double(double x) { return from_double<T>(x, decltype(Plain<T>::load(nullptr, 0))()); }
 
 /// One result: where its axes look.
 template <int RANK, class T, class Samples>
