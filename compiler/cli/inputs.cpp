@@ -340,7 +340,7 @@ void CompileFlags::AddTo(CLI::App& command) {
   command.add_option("--compile-timeout", timeout_, "Seconds that one compile may take; 0: any");
   command.add_flag("--no-cache", no_cache_, "Compile anew, and keep nothing");
   command.add_flag("--no-fallback", no_fallback_,
-                   "Fail where no code can be generated, instead of using library kernels");
+                   "Fail where generating code fails, instead of running the model by library kernels");
 }
 
 absl::StatusOr<Options> CompileFlags::Parse() const {

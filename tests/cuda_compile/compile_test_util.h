@@ -34,6 +34,7 @@ inline std::string nvrtcPlace() {
 inline CompileOptions nvrtcOptions() {
   CompileOptions options;
   options.nvrtc = nvrtcPlace();
+  options.warningsAreErrors = true;
   return options;
 }
 

@@ -43,6 +43,13 @@ TEST(CudaConv, Empty) { CheckAll({0, 3, 4, 1, {6, 6}, {3, 3}, {1, 1}, {1, 1}, {1
 TEST(CudaConv, Transposed) {
   CheckAll({1, 6, 8, 2, {4, 5}, {3, 3}, {1, 3}, {1, 0}, {0, 1}, {1, 2}, {0, 0}});
   CheckAll({1, 4, 4, 1, {5, 3}, {2, 2}, {3, 1}, {0, 0}, {0, 0}, {1, 1}, {2, 0}});  // kernel smaller than the stride
+  // Residues of one tap and of several.
+  CheckAll({1, 6, 8, 1, {4, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+  CheckAll({2, 16, 8, 1, {9}, {4}, {3}, {1}, {0}, {1}, {0}}, "f16");
+  CheckAll({1, 8, 8, 4, {5, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}});
+  // Residues without positions: the result is shorter than the stride.
+  CheckAll({1, 5, 8, 1, {1, 9}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}});
+  CheckAll({2, 5, 8, 1, {1}, {1}, {2}, {0}, {0}, {1}, {0}});
 }
 
 }  // namespace

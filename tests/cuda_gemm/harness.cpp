@@ -91,6 +91,7 @@ llvm::Expected<std::string> CompileForSim(const KernelSource& source) {
   static auto* compiler = [] {
     CompileOptions options;
     options.simChecked = true;
+    options.warningsAreErrors = true;
     return new KernelCompiler(options);
   }();
   static auto* kept = new std::map<std::string, std::string>;
@@ -209,7 +210,11 @@ std::string Run(const Case& test, const Scheduled& s, std::vector<Array>& got) {
   }
   for (auto [launch, text] : llvm::zip_equal(s.code.launches, s.texts)) {
     std::vector<Buffer> used;
-    for (int32_t buffer : launch.buffers) used.push_back(buffers[buffer]);
+    for (int32_t buffer : launch.buffers) {
+      EXPECT_FALSE(llvm::is_contained(s.code.unusedInputs, buffer))
+          << "input " << buffer << " is not given to launches";
+      used.push_back(buffers[buffer]);
+    }
     std::vector<int64_t> scalars;
     for (unsigned symbol : launch.symbols) scalars.push_back(test.symbols[symbol]);
     if (!launch.device) return "a launch of the host";

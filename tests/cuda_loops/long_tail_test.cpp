@@ -32,6 +32,39 @@ Tensor Integers(const std::vector<int64_t>& values) {
   return tensor;
 }
 
+// Extents that vary, and what is no table: many taps, integers, regions.
+TEST(CudaLongTail, ResizeByScalesThatAreKnown) {
+  SimRunner runner;
+  runner.AllowStack(16);
+  const auto add = [&](const std::string& element, DType dtype, const std::string& config, const std::string& roi,
+                       const std::vector<std::pair<int64_t, int64_t>>& sizes) {
+    const std::string from = absl::Substitute("tensor<2x?x?x$0, #tcc.extents<2, s0, s1>>", element),
+                      to = absl::Substitute("tensor<2x?x?x$0, #tcc.extents<2, s0 * 2, s1 * 3 floordiv 2>>", element);
+    std::vector<SimRunner::Run> runs;
+    for (const auto& [h, w] : sizes)
+      runs.push_back({.inputs = {RandomTensor(dtype, {2, h, w}, 1, -90, 90)}, .symbols = {h, w}});
+    runner.Add(
+        absl::Substitute("func.func @f(%x: $0) -> $1 $2 {\n%y = tcc.resize %x {scales = array<f64: 1.0, 2.0, 1.5>, "
+                         "roi = array<f64$3>, $4} : ($0) -> $1\nreturn %y : $1\n}",
+                         from, to, Symbols(2), roi, config),
+        runs);
+  };
+  const auto config = [](const std::string& mode, const std::string& coordinate, const std::string& nearest,
+                         bool antialias = false, double extrapolation = 0) {
+    return absl::Substitute(
+        "mode = #tcc.resize_mode<$0>, coordinate = #tcc.coordinate<$1>, nearest_mode = #tcc.nearest_mode<$2>, "
+        "cubic_coeff_a = -0.75 : f64, exclude_outside = false, antialias = $3, extrapolation_value = $4 : f64",
+        mode, coordinate, nearest, antialias ? "true" : "false", absl::StrCat(extrapolation, ".5"));
+  };
+  add("f32", DType::kF32, config("nearest", "asymmetric", "floor"), "", {{3, 5}, {1, 1}, {0, 4}});
+  add("f16", DType::kF16, config("linear", "half_pixel", "round_prefer_floor"), "", {{3, 5}, {7, 2}});
+  add("f64", DType::kF64, config("cubic", "align_corners", "round_prefer_floor", true), "", {{4, 9}});
+  add("ui8", DType::kU8, config("linear", "pytorch_half_pixel", "ceil"), "", {{4, 9}});
+  add("f32", DType::kF32, config("linear", "tf_crop_and_resize", "floor", false, 7),
+      ": 0.0, 0.25, -0.5, 1.0, 1.0, 1.25", {{5, 6}});
+  runner.Check();
+}
+
 TEST(CudaLongTail, Resize) {
   SimRunner runner;
   runner.AllowStack(16);

@@ -83,6 +83,7 @@ Tensor RandomTensor(DType dtype, const std::vector<int64_t>& dims, unsigned seed
 // Where NVRTC is, it takes the same texts without a warning, and nothing spills.
 static void CheckNvrtc(const CodeBundle& bundle, int64_t most_stack) {
   CompileOptions options;
+  options.warningsAreErrors = true;
   for (const char* place : {"", TCC_TEST_PYTHON_PREFIX}) {
     auto found = findNvrtc(place);
     if (found)

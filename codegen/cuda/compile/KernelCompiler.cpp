@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include "runtime/cpu_count.h"
 #include "runtime/devices/cuda_arch.h"
 #include "runtime/file_util.h"
+#include "runtime/logs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -50,6 +52,11 @@ std::string list(llvm::ArrayRef<int> numbers) {
 bool simIsChecked(const CompileOptions &options) {
   const char *variable = std::getenv("TCC_SIM_CHECKED");
   return options.simChecked.value_or(variable != nullptr && llvm::StringRef(variable) == "1");
+}
+
+bool warningsAreErrors(const CompileOptions &options) {
+  const char *variable = std::getenv("TCC_KERNEL_WARNINGS");
+  return options.warningsAreErrors.value_or(variable != nullptr && llvm::StringRef(variable) == "error");
 }
 
 } // namespace
@@ -111,6 +118,7 @@ struct KernelCompiler::Impl {
   }
 
   /// Where NVRTC keeps what it compiled of headers for as long as this object lives. Empty: nowhere.
+  /// Empty: none. NVRTC maps the file that it writes there, and where the disk is full that is the end of the process.
   std::string headerFolder() {
     std::lock_guard<std::mutex> lock(mutex);
     if (nvrtcHeaders == nullptr) {
@@ -121,7 +129,10 @@ struct KernelCompiler::Impl {
       }
       nvrtcHeaders = std::move(*made);
     }
-    return nvrtcHeaders->path();
+    constexpr uintmax_t kEnough = 64 << 20;
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(nvrtcHeaders->path(), error);
+    return error || space.available < kEnough ? "" : nvrtcHeaders->path();
   }
 
   /// The hash of a file; the cache remembers it for as long as the file stays the same.
@@ -226,8 +237,8 @@ struct KernelCompiler::Impl {
     }
     if (!result.compiled && messages.empty())
       messages.push_back({"", 0, true, result.error, ""});
-    if (!messages.empty())
-      return problem(kernel, result.compiled, arch, (*compiler)->version(), name, messages);
+    if (llvm::Error error = judge(kernel, result.compiled, arch, (*compiler)->version(), name, messages))
+      return error;
     KernelEntry entry;
     entry.bytes = std::move(result.bytes);
     if (cubin) {
@@ -275,18 +286,24 @@ struct KernelCompiler::Impl {
     std::vector<CompileMessage> messages = parseClangLog(result->log);
     if (!result->compiled && messages.empty())
       messages.push_back({"", 0, true, "no code came out", ""});
-    if (!messages.empty())
-      return problem(kernel, result->compiled, "cuda-sim", (*compiler)->version(), name, messages);
+    if (llvm::Error error = judge(kernel, result->compiled, "cuda-sim", (*compiler)->version(), name, messages))
+      return error;
     KernelEntry entry;
     entry.bytes = std::move(result->bytes);
     return entry;
   }
 
-  llvm::Error problem(const KernelSource &kernel, bool compiled, llvm::StringRef arch, llvm::StringRef version,
-                      llvm::StringRef name, llvm::ArrayRef<CompileMessage> messages) {
-    std::string title =
+  llvm::Error judge(const KernelSource &kernel, bool compiled, llvm::StringRef arch, llvm::StringRef version,
+                    llvm::StringRef name, llvm::ArrayRef<CompileMessage> messages) {
+    if (messages.empty())
+      return llvm::Error::success();
+    const std::string title =
         ((compiled ? "compiles only with warnings for " : "does not compile for ") + arch + " (" + version + ")").str();
-    return failure(describeMessages(kernel, title, name, messages, headers));
+    const std::string text = describeMessages(kernel, title, name, messages, headers);
+    if (!compiled || warningsAreErrors(options))
+      return failure(text);
+    Log("output_code", text);
+    return llvm::Error::success();
   }
 
   void work(Job &job, llvm::StringRef arch, llvm::ArrayRef<std::string> arguments, bool precompiled) {

@@ -62,6 +62,11 @@ struct CompileOptions {
   /// (runtime/devices/sim/sim_api.h), and is ten to fifty times slower. Unset: where $TCC_SIM_CHECKED is 1.
   std::optional<bool> simChecked;
 
+  /// A kernel that compiles with warnings is an error, for tests; else the log has them (topic "output_code"):
+  /// generated text divides by what a model divides by, and no model is wrong for that. Unset: where
+  /// $TCC_KERNEL_WARNINGS is "error".
+  std::optional<bool> warningsAreErrors;
+
   /// Files that the texts include. Empty: the device library of tcc.
   llvm::ArrayRef<DeviceHeader> deviceLibrary;
 
@@ -104,7 +109,7 @@ public:
 
   /// Compiles for one architecture: "sm_80", "sm_90a" (cubin), "compute_90" (PTX, which drivers compile for GPUs of
   /// that capability and newer ones), "sim" (shared object). Binaries in the order of the kernels; equal texts are
-  /// compiled once. Warnings of the compiler are errors.
+  /// compiled once.
   /// Errors: no NVRTC or clang, no CUDA headers (where it was looked for, which package brings them), an architecture
   /// that this NVRTC does not know (those that it knows), a kernel that does not compile: its symbol, its source ops,
   /// each message with the line of the text. Of several broken kernels the first ones are shown, and the number.

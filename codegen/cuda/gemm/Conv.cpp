@@ -130,8 +130,6 @@ struct PhaseProduct {
     if (constant && packing != Packing::None) {
       tcc::Tensor packed = packWeights(conv, phase, packing, builder.constants[w.argument]);
       if (packed.valid()) {
-        if (argument.hasOneUse())
-          builder.dropInput(w.argument);
         OperandSpec spec;
         spec.element = w.element;
         spec.extents.assign(extents.begin(), extents.end());
@@ -143,6 +141,10 @@ struct PhaseProduct {
       }
     }
     return specOf(w, conv.weight(phase, tap, group, channel, d1), extents);
+  }
+
+  bool isPacked(const Product &product) const {
+    return (conv.channelsLast ? product.b : product.a).buffer != builder.kernel.operands[1].argument;
   }
 
   Product channelsLast(bool direct) const {
@@ -163,11 +165,14 @@ struct PhaseProduct {
       channel = zero;
     }
     product.a = input(pixel[0], q, tap, group * conv.inChannels + channel, {product.batch, product.m, product.k});
-    // Neighbours along k are far apart in memory where channels run fastest and there are several taps.
-    Packing packing = phase.taps() <= 1      ? Packing::None
-                      : direct               ? Packing::Groups
-                      : conv.inChannels == 1 ? Packing::None
-                                             : Packing::Depth;
+    // Neighbours along k are far apart in memory where channels run fastest and the kernel has several taps.
+    int64_t all_taps = 0;
+    for (const gemm::ConvPhase &each : conv.phases)
+      all_taps += each.taps();
+    Packing packing = all_taps <= 1 || phase.taps() == 0 ? Packing::None
+                      : direct                           ? Packing::Groups
+                      : conv.inChannels == 1             ? Packing::None
+                                                         : Packing::Depth;
     product.b = weights(group, tap, channel, {product.batch, product.n, product.k}, packing);
     product.result = conv.output(phase, pixel[0], q, group * conv.outChannels + d2);
     return product;
@@ -204,9 +209,14 @@ FailureOr<KernelCode> scheduleConv(KernelBuilder &builder, const ScheduleOptions
   // So few channels of a group that a tile would be empty for the most part.
   constexpr int64_t kFewChannels = 4;
   bool direct = conv.groups > 1 && conv.inChannels <= kFewChannels && conv.outChannels <= kFewChannels;
+  bool isPacked = true; // wherever weights are used
   for (const gemm::ConvPhase &phase : conv.phases) {
     PhaseProduct maker{builder, conv, phase};
+    // Where the result is shorter than the stride, some residues have no positions.
+    if (llvm::is_contained(maker.counts(), 0))
+      continue;
     Product product = conv.channelsLast ? maker.channelsLast(direct) : maker.channelsFirst();
+    isPacked = isPacked && maker.isPacked(product);
     if (!direct)
       if (auto call = cudnnCall(builder, conv, conv.channelsLast ? product.b : product.a, options.tf32))
         product.library = chooseLibrary(builder, *std::move(call), options);
@@ -214,6 +224,9 @@ FailureOr<KernelCode> scheduleConv(KernelBuilder &builder, const ScheduleOptions
                       : launchProduct(builder, "conv", product, options)))
       return failure();
   }
+  const gemm::Operand &weights = builder.kernel.operands[1];
+  if (isPacked && weights.argument >= 0 && builder.kernel.kernel.getBody().getArgument(weights.argument).hasOneUse())
+    builder.dropInput(weights.argument);
   return builder.take(direct ? "depthwise" : "conv");
 }
 

@@ -142,7 +142,7 @@ static const LibrarySchedule *find(Operation *op) {
       &dynamicResizeSchedule, &uniqueSchedule,      &maxPoolIndicesSchedule,
       &dftSchedule,           &stftSchedule,        &deformConvSchedule,
       &detSchedule,           &integerPowSchedule,  &tfidfSchedule,
-      &maxPoolSchedule,
+      &maxPoolSchedule,       &resizeSchedule,
   };
   if (!isa_and_nonnull<ir::TCCDialect>(op->getDialect()))
     return nullptr;

@@ -92,7 +92,7 @@ struct LibrarySchedule {
 extern const LibrarySchedule castSchedule; // Cast.cpp
 extern const LibrarySchedule dynamicSliceSchedule, dynamicPadSchedule, dynamicExpandSchedule, dynamicTileSchedule,
     rangeSchedule, oneHotSchedule;                                        // Shapes.cpp
-extern const LibrarySchedule dynamicResizeSchedule;                       // Resize.cpp
+extern const LibrarySchedule resizeSchedule, dynamicResizeSchedule;       // Resize.cpp
 extern const LibrarySchedule uniqueSchedule;                              // Unique.cpp
 extern const LibrarySchedule maxPoolIndicesSchedule, maxPoolSchedule;     // MaxPool.cpp
 extern const LibrarySchedule dftSchedule, stftSchedule;                   // Fourier.cpp

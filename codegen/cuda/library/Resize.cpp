@@ -68,15 +68,60 @@ std::optional<SmallVector<int64_t>> axesOf(Operation *op, const tcc::Attributes 
   return axes;
 }
 
+std::string samplingText(const tcc::Attributes &attributes) {
+  auto flag = [&](const char *name) { return attributes.IntOr(name, 0) != 0 ? "true" : "false"; };
+  return "tcc::Sampling<" + modeText(attributes) + ", " + coordinateText(attributes) + ", " + nearestText(attributes) +
+         ", " + flag("antialias") + ", " + flag("exclude_outside") + ">";
+}
+/// The launch that makes the result of `axes`, which `before` defines.
+void launchResize(LibraryKernel &kernel, const tcc::Attributes &attributes, SmallVector<LibraryKernel::Buffer> buffers,
+                  SmallVector<LibraryKernel::Scalar> scalars, const std::string &before) {
+  ir::Exprs out = ir::getExtents(kernel.op->getResult(0).getType());
+  buffers.push_back({kernel.input(0), "x"});
+  buffers.push_back({kernel.result(0), "y", true});
+  AffineExpr count = kernel.product(out);
+  scalars.push_back({"count", count});
+  kernel.launch("resize", "resize.cuh", kThreads, count.ceilDiv(kThreads), buffers, scalars,
+                before + "  const " + samplingText(attributes) + " samples = {" +
+                    doubleText(attributes.FloatOr("cubic_coeff_a", -0.75)) + ", " +
+                    doubleText(attributes.FloatOr("extrapolation_value", 0)) + "};\n  tcc::write_resized<" +
+                    std::to_string(out.size()) + ">(x, y, samples, axes, count);\n");
+}
+
+/// Scales that are known, extents that need not be.
 void applyResize(LibraryKernel &kernel) {
+  auto op = cast<ir::ResizeOp>(kernel.op);
+  tcc::Attributes attributes = attributesOf(op);
+  ir::Exprs in = ir::getExtents(op.getX().getType()), out = ir::getExtents(op.getY().getType());
+  const size_t rank = in.size();
+  SmallVector<LibraryKernel::Scalar> scalars;
+  std::string before = axesText("in", in, scalars) + axesText("out", out, scalars);
+  const std::string type = "<" + std::to_string(rank) + ">";
+  before += "  tcc::Resized" + type + " axes = tcc::unresized" + type + "(in);\n  axes.out = out;\n";
+  const bool crops = op.getCoordinate() == ir::Coordinate::TfCropAndResize;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    auto set = [&](const char *field, double value, double usual) {
+      if (value != usual)
+        before += "  axes." + std::string(field) + "[" + std::to_string(axis) + "] = " + doubleText(value) + ";\n";
+    };
+    set("scale", op.getScales()[axis], 1);
+    if (!crops)
+      continue;
+    set("start", op.getRoi()[axis], 0);
+    set("end", op.getRoi()[rank + axis], 1);
+  }
+  before += "  if (!tcc::has_elements" + type +
+            "(in)) {\n    tcc::report_error(error, 1);  // kTccIndexOutOfRange\n"
+            "    return;\n  }\n";
+  launchResize(kernel, attributes, {}, std::move(scalars), before);
+}
+
+void applyDynamicResize(LibraryKernel &kernel) {
   Operation *op = kernel.op;
   tcc::Attributes attributes = attributesOf(op);
   SmallVector<int64_t> axes = *axesOf(op, attributes);
-  ir::Exprs in = ir::getExtents(op->getOperand(0).getType()), out = ir::getExtents(op->getResult(0).getType());
+  ir::Exprs in = ir::getExtents(op->getOperand(0).getType());
   std::string rank = std::to_string(in.size()), wanted = std::to_string(axes.size());
-  auto flag = [&](const char *name) { return attributes.IntOr(name, 0) != 0 ? "true" : "false"; };
-  std::string samples = "tcc::Sampling<" + modeText(attributes) + ", " + coordinateText(attributes) + ", " +
-                        nearestText(attributes) + ", " + flag("antialias") + ", " + flag("exclude_outside") + ">";
 
   SmallVector<LibraryKernel::Buffer> buffers;
   SmallVector<LibraryKernel::Scalar> scalars;
@@ -103,20 +148,27 @@ void applyResize(LibraryKernel &kernel) {
 
   buffers.push_back({kernel.foundExtents(), "found", true});
   kernel.launch("find_extents", "resize.cuh", 1, kernel.constant(1), buffers, scalars,
-                before + "  tcc::find_resized<" + rank + ", " + samples + ">(axes, found, error);\n");
+                before + "  tcc::find_resized<" + rank + ", " + samplingText(attributes) + ">(axes, found, error);\n");
   kernel.endFinding();
-  buffers.back() = {kernel.input(0), "x"};
-  buffers.push_back({kernel.result(0), "y", true});
-  AffineExpr count = kernel.product(out);
-  scalars.push_back({"count", count});
-  kernel.launch("resize", "resize.cuh", kThreads, count.ceilDiv(kThreads), buffers, scalars,
-                before + "  const " + samples + " samples = {" +
-                    doubleText(attributes.FloatOr("cubic_coeff_a", -0.75)) + ", " +
-                    doubleText(attributes.FloatOr("extrapolation_value", 0)) + "};\n  tcc::write_resized<" + rank +
-                    ">(x, y, samples, axes, count);\n");
+  buffers.pop_back();
+  launchResize(kernel, attributes, std::move(buffers), std::move(scalars), before);
 }
 
 bool isResize(Operation *op) {
+  auto resize = dyn_cast<ir::ResizeOp>(op);
+  if (!resize)
+    return false;
+  auto type = cast<RankedTensorType>(resize.getX().getType());
+  const bool crops = resize.getCoordinate() == ir::Coordinate::TfCropAndResize;
+  // The reference says what is wrong with others. (Samples of an axis are counted by 32 bits.)
+  constexpr double kLeastScale = 1e-6;
+  return !type.getElementType().isInteger(1) && type.getRank() <= 8 &&
+         static_cast<int64_t>(resize.getScales().size()) == type.getRank() &&
+         (!crops || static_cast<int64_t>(resize.getRoi().size()) == 2 * type.getRank()) &&
+         llvm::all_of(resize.getScales(), [&](double scale) { return scale >= kLeastScale; });
+}
+
+bool isDynamicResize(Operation *op) {
   if (!isa<ir::LibraryOp>(op) || op->getNumResults() != 1 || !operandAt(op, 0))
     return false;
   tcc::Attributes attributes = attributesOf(op);
@@ -139,6 +191,7 @@ bool isResize(Operation *op) {
 
 } // namespace
 
-const LibrarySchedule dynamicResizeSchedule = {"dynamic_resize", isResize, applyResize};
+const LibrarySchedule dynamicResizeSchedule = {"dynamic_resize", isDynamicResize, applyDynamicResize};
+const LibrarySchedule resizeSchedule = {"resize", isResize, applyResize};
 
 } // namespace tcc::codegen::cuda

@@ -1,4 +1,4 @@
-// ONNX Resize with scales or sizes that are data: each result is the sum over its axes' samples, from the last axis to the
+// ONNX Resize, also with scales or sizes that are data: each result is the sum over its axes' samples, from the last axis to the
 // first, in float64, as the reference takes one axis after the other.
 #pragma once
 #include "tcc/narrow.cuh"
@@ -161,6 +161,14 @@ TCC_DEVICE void find_resized(Resized<RANK>& axes, long long* found, long long* e
     if (Samples::kMode != Interpolation::kNearest) axes.good = axes.good && Samples::half_width(scale) <= 2147483648.0;
   }
   leave_extents<RANK>(axes.good, axes.out, found, error);
+}
+
+template <int RANK>
+TCC_DEVICE bool has_elements(const Axes<RANK>& axes) {
+  bool all = true;
+#pragma unroll
+  for (int a = 0; a < RANK; ++a) all = all && axes.at[a] > 0;
+  return all;
 }
 
 /// One result: where its axes look.
