@@ -125,8 +125,9 @@ absl::Status CheckRunsHere(const Options& options) {
 
 absl::Status CheckDevice(const Options& options) {
   TCC_ASSIGN_OR_RETURN(const TargetSpec target, ParseTarget(options.target));
-  if (options.device.empty() || options.device == "cpu" || target.kind != TargetSpec::Kind::kCpu)
-    return absl::OkStatus();
+  if (options.device.empty()) return absl::OkStatus();
+  if (target.kind != TargetSpec::Kind::kCpu) return devices::CheckDeviceName(options.device);
+  if (options.device == "cpu") return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("device '", options.device, "' was chosen, but target '",
                                                  options.target, "' is for the CPU: choose --target=cuda or cuda-sim"));
 }

@@ -257,7 +257,8 @@ absl::Status CopyElements(const Tensor& from, const Tensor& to) {
         absl::StrCat("cannot copy ", from.type().ToString(), " to ", to.type().ToString()));
   }
   if (from.device() != Device{} || to.device() != Device{}) {
-    return absl::UnimplementedError("CopyElements copies host memory only");
+    return absl::UnimplementedError(
+        "a tensor on a device cannot be copied by the host: take outputs without RunOptions::outputs_on_device");
   }
   if (from.num_elements() == 0) return absl::OkStatus();
   const bool contiguous = from.is_contiguous() && to.is_contiguous();

@@ -76,10 +76,11 @@ private:
     return b.create<arith::CmpFOp>(loc, predicate, x, y);
   }
   Value select(Value condition, Value x, Value y) { return b.create<arith::SelectOp>(loc, condition, x, y); }
-  /// Between 0 and the last pixel; 0 for NaN.
-  Value clamp(Value x) {
-    x = select(compare(arith::CmpFPredicate::OGT, x, number(0)), x, number(0));
-    return select(compare(arith::CmpFPredicate::OLT, x, last), x, last);
+  /// Between 0 and the last pixel, or so far outside; the least for NaN.
+  Value clamp(Value x, double margin = 0) {
+    Value least = number(-margin), most = margin == 0 ? last : add(last, number(margin));
+    x = select(compare(arith::CmpFPredicate::OGT, x, least), x, least);
+    return select(compare(arith::CmpFPredicate::OLT, x, most), x, most);
   }
 
   /// x mirrored at both borders until it lies between them; the low border where that has no answer.
@@ -97,7 +98,8 @@ private:
       return x;
     Value inside = b.create<arith::AndIOp>(loc, compare(arith::CmpFPredicate::OGE, x, low),
                                            compare(arith::CmpFPredicate::OLE, x, high));
-    return select(inside, x, border ? clamp(x) : reflect(x));
+    // (The taps of a cubic then lie on the border each.)
+    return select(inside, x, border ? clamp(x, op.getMode() == ir::GridMode::Cubic ? 2 : 0) : reflect(x));
   }
 
   Tap pixel(Value at) {

@@ -16,18 +16,27 @@ namespace {
 
 using Made = absl::StatusOr<std::shared_ptr<ComputeDevice>>;
 
+// N of "cuda:N"; -1 for other names.
+int IndexOf(const std::string& name) {
+  int index = -1;
+  return name.rfind("cuda:", 0) == 0 && absl::SimpleAtoi(name.substr(5), &index) && index >= 0 ? index : -1;
+}
+
 Made Make(const std::string& name) {
+  TCC_RETURN_IF_ERROR(CheckDeviceName(name));
   if (name == "null") return MakeNullDevice();
   if (name == "cuda-sim") return MakeSimDevice();
-  int index = -1;
-  if (name.rfind("cuda:", 0) == 0 && absl::SimpleAtoi(name.substr(5), &index) && index >= 0) {
-    return MakeCudaDevice(index);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no device '", name, "': there are cuda:N (a GPU), cuda-sim and null"));
+  return MakeCudaDevice(IndexOf(name));
 }
 
 }  // namespace
+
+absl::Status CheckDeviceName(std::string_view given) {
+  const std::string name(given);
+  if (name == "null" || name == "cuda" || name == "cuda-sim" || IndexOf(name) >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no device '", name, "': there are cuda:N (a GPU), cuda-sim and null"));
+}
 
 Made DeviceFor(std::string_view given) {
   const std::string name = given == "cuda" ? "cuda:0" : std::string(given);

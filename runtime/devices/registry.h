@@ -16,6 +16,9 @@ namespace tcc::devices {
 // Errors: InvalidArgument for a name that is none, otherwise why the device cannot be used. Thread-safe.
 absl::StatusOr<std::shared_ptr<ComputeDevice>> DeviceFor(std::string_view name);
 
+// Whether it is such a name, not whether there is the device.
+absl::Status CheckDeviceName(std::string_view name);
+
 // The device that runs plans for a target of this kind ("cuda", "cuda-sim"), if nobody chooses one. $TCC_DEVICE names
 // another ("cuda:1"; "null", to see what the host side costs).
 absl::StatusOr<std::shared_ptr<ComputeDevice>> DefaultDevice(const std::string& target_kind);

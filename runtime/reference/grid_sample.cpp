@@ -22,6 +22,9 @@ struct AxisRule {
   double extent;
   double low, high;  // borders of the image, for reflection
   bool zeros, border;
+  // With padding "border" a point outside is moved that near: for cubic, whose taps then lie on the border each, as
+  // PyTorch and ONNX Runtime have it (ONNX's own reference moves the point onto the border).
+  double margin;
 
   double Coordinate(double normalized, bool align_corners) const {
     return align_corners ? (normalized + 1) / 2 * (extent - 1) : ((normalized + 1) * extent - 1) / 2;
@@ -29,7 +32,7 @@ struct AxisRule {
   // The coordinate moved into the image as the padding mode says.
   double Wrap(double x) const {
     if (zeros || (x >= low && x <= high)) return x;
-    if (border) return x >= 0 ? std::min(x, extent - 1) : 0;  // NaN too
+    if (border) return x >= -margin ? std::min(x, extent - 1 + margin) : -margin;  // NaN too
     return Reflect(x, low, high);
   }
   // The pixel at an integer coordinate, or kNone.
@@ -73,7 +76,7 @@ Results GridSample(const Call& call) {
   for (int axis = 0; axis < axes; ++axis) {
     const auto extent = static_cast<double>(x.dim(axis + 2));
     rules.push_back({extent, align_corners ? 0.0 : -0.5, align_corners ? extent - 1 : extent - 0.5,
-                     padding == "zeros" || extent == 0, padding == "border"});
+                     padding == "zeros" || extent == 0, padding == "border", mode == "cubic" ? 2.0 : 0.0});
   }
   const int64_t taps = mode == "nearest" ? 1 : mode == "linear" ? 2 : 4;
   Dims dims{x.dim(0), x.dim(1)};

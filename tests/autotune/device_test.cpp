@@ -233,7 +233,7 @@ TEST_F(DeviceAutotuneTest, CallsOfCudnn) {
   ForgetPackages();
   const Result with_call = CompileAndRun(model, ForSim(Mode::kMaxAutotune), inputs);
   ASSERT_TRUE(with_call.event.reply.has_value());
-  EXPECT_EQ(with_call.event.reply->tuning.changed, 1);
+  EXPECT_GE(with_call.event.reply->tuning.changed, 1);
   EXPECT_EQ(with_call.event.reply->tuning.reverted, 0);
   ExpectNear(with_call.outputs, plain.outputs);
   EXPECT_THAT(ReadFile(with_call.event.package), ::testing::HasSubstr(".cudnn.json"));

@@ -47,6 +47,8 @@ samples=$scratch/samples
 expect 'from the cache' "$samples/embed" "$model"
 expect 'y: f32[3,3]' "$samples/embed" "$open_model"
 expect '1 compilation' "$samples/dynamic_shapes" "$open_model"
+expect 'outputs on the device' "$samples/device_tensors" "$model" cuda-sim
+expect 'in place: yes' "$samples/device_tensors" "$model" cuda-sim
 expect 'y: f32[4] {0, 2, 4, 6}' "$samples/run_package" "$scratch/model.tcc" 4
 expect 'y: f32[4] {0, 2, 4, 6}' "$samples/run_package" "$scratch/model.tcc"
 expect 'dims [4], first element 0' "$samples/run_package_c" "$scratch/model.tcc"

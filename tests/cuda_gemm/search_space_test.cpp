@@ -145,15 +145,15 @@ TEST(SearchSpace, CandidatesAreRight) {
                                    Read("%b", {"200", "264"}, "%a1", "affine_map<(d0, d1) -> (d1, d0)>", in_b, "f16") +
                                        "    %c = tcc.matmul %a0, %b : (" + a + ", " + b + ") -> " + y + "\n",
                                    "%c", {y});
-  std::set<std::string> engines;
-  for (const ScheduleCandidate& candidate : SpaceOf(along, "sim").candidates) {
-    const size_t by = candidate.text.find("by wgmma");
-    if (by == std::string::npos) continue;
-    SCOPED_TRACE(candidate.text);
-    engines.insert(candidate.text.substr(0, candidate.text.find(" of k")));
-    CheckCuda({.text = along, .tolerance = 2e-3, .choice = candidate.parameters});
+  const cuda::GemmElements elements{
+      .engine = cuda::GemmEngine::Mma, .bytes = 2, .sumBytes = 4, .wgmma = true, .tma = true};
+  for (const cuda::GemmTiles& tiles : cuda::tilesFor(elements)) {
+    if (tiles.engine == cuda::GemmEngine::Mma) continue;
+    SCOPED_TRACE(tiles.text());
+    const Case test{.text = along, .tolerance = 2e-3, .choice = cuda::parametersOf({tiles, 1, 1})};
+    ASSERT_NE(CudaTexts(test, "sim").front().text.find(tiles.text()), std::string::npos);
+    CheckCuda(test);
   }
-  EXPECT_GE(engines.size(), 8u);
   check(Matmul("67", "132", "260", "f32"));
   check(Matmul("35", "66", "130", "f64"));
   check(Attention(37, 133, 24, "f16"));

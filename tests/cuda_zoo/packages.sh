@@ -32,7 +32,8 @@ expect 2 "'cuda:sm_90a' cannot be run here" "$tcc" verify "$model" --input "$dat
 expect 0 '^cuda: none: no CUDA driver' "$tcc" devices
 expect 0 '^cuda-sim: ' "$tcc" devices
 expect 2 "device 'cuda:0' was chosen, but target 'cpu' is for the CPU" "$tcc" run "$model" --input "$data" --device=cuda:0
-expect 2 "'cuda:sm_90a' cannot be run here: no device 'gpu'" "$tcc" run "$model" --input "$data" --target=cuda:sm_90a --device=gpu
+expect 2 "no device 'gpu': there are cuda:N" "$tcc" run "$model" --input "$data" --target=cuda:sm_90a --device=gpu
+expect 2 "no device 'gpu': there are cuda:N" "$tcc" compile "$model" --input "$data" --target=cuda:sm_90a --device=gpu
 expect 0 '"device":"cuda-sim"' "$tcc" devices --json
 # No compiler. (That there is one elsewhere does not matter where one is named.)
 TCC_NVRTC=$scratch expect 2 'NVRTC' "$tcc" compile "$model" --input "$data" --target=cuda:sm_90a

@@ -186,6 +186,14 @@ TEST_F(CompileSession, DevicesAndTargets) {
   config.options.device = "cuda:5";
   EXPECT_THAT(std::string(Session::Open(folder_ / "m.onnx", std::move(config)).status().message()),
               HasSubstr("no device cuda:5: there are 2"));
+  // For a GPU elsewhere any GPU will do, but no name that is none.
+  for (const char* target : {"cuda:sm_90a", "cuda-sim"}) {
+    config = Config();
+    config.options.target = target;
+    config.options.device = "gpu";
+    EXPECT_THAT(std::string(Session::Open(folder_ / "m.onnx", std::move(config)).status().message()),
+                HasSubstr("no device 'gpu': there are cuda:N"));
+  }
 }
 
 }  // namespace

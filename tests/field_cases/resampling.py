@@ -48,6 +48,12 @@ def cases(add):
     for opset, name in ((16, "bicubic"), (20, "cubic")):
         add(f"grid_sample_{name}_{opset}", node("GridSample", "x grid", mode=name, align_corners=1), {"x": ramp, "grid": middle},
             {"y": np.full((1, 1, 1, 1), 7.5, F)}, opset=opset)
+    # Points outside with padding "border": each tap is on the border. (What PyTorch 2.11 and ONNX Runtime return.)
+    x = np.array([1, 2, 4, 3, 7, 5, 9, 8, 6], F).reshape(1, 1, 3, 3)
+    outside = np.array([1.5, -0.5, -1.75, 1.25, 0.25, 1.1], F).reshape(1, 1, 3, 2)
+    for align, expected in ((0, [4.19140625, 9.0615234375, 7.196346759796143]), (1, [4.40625, 9.686508178710938, 7.470119953155518])):
+        add(f"grid_sample_cubic_border_{align}", node("GridSample", "x grid", mode="cubic", padding_mode="border", align_corners=align),
+            {"x": x, "grid": outside}, {"y": np.array(expected, F).reshape(1, 1, 1, 3)}, opset=20)
     for opset, name in ((16, "linear"), (16, "cubic"), (20, "bilinear"), (20, "bicubic"), (20, "area"), (20, "")):
         add(f"grid_sample_no_{name or 'empty'}_{opset}", node("GridSample", "x grid", mode=name), {"x": x, "grid": grid}, opset=opset,
             error="'mode' must be")

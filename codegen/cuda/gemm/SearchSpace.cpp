@@ -54,41 +54,9 @@ const GemmTiles kByTma[] = {
     {Tma, 128, 64, 64, 8},  {Tma, 64, 256, 64, 4},  {Tma, 64, 128, 64, 6},  {Tma, 64, 64, 64, 8},
 };
 
-std::vector<GemmTiles> tableOf(const GemmElements &elements) {
-  std::vector<GemmTiles> tiles;
-  if (elements.tma)
-    tiles.assign(std::begin(kByTma), std::end(kByTma));
-  if (elements.wgmma)
-    tiles.insert(tiles.end(), std::begin(kWarpgroups), std::end(kWarpgroups));
-  if (elements.engine == Simt) {
-    ArrayRef<GemmTiles> table = elements.bytes == 4 ? ArrayRef(kSingle) : ArrayRef(kDouble);
-    tiles.insert(tiles.end(), table.begin(), table.end());
-    return tiles;
-  }
-  for (GemmTiles one : kHalf) {
-    // Lines of shared memory are as long for other elements.
-    one.depth = static_cast<int>(one.depth * 2 / elements.bytes);
-    tiles.push_back(one);
-  }
-  return tiles;
-}
-
 GemmElements withEngine(GemmElements elements, const GemmTiles &tiles) {
   elements.engine = tiles.engine;
   return elements;
-}
-
-std::vector<int64_t> parametersOf(const GemmChoice &choice) {
-  const GemmTiles &tiles = choice.tiles;
-  return {static_cast<int64_t>(ChoiceKind::Product),
-          static_cast<int64_t>(tiles.engine),
-          tiles.m,
-          tiles.n,
-          tiles.depth,
-          tiles.stages,
-          tiles.a,
-          tiles.b,
-          choice.splits};
 }
 
 /// Why tiles cannot be launched on the device; empty: they can.
@@ -110,6 +78,38 @@ GemmChoice choiceOf(const GemmTiles &tiles, int splits, const GemmElements &elem
 
 } // namespace
 
+std::vector<GemmTiles> tilesFor(const GemmElements &elements) {
+  std::vector<GemmTiles> tiles;
+  if (elements.tma)
+    tiles.assign(std::begin(kByTma), std::end(kByTma));
+  if (elements.wgmma)
+    tiles.insert(tiles.end(), std::begin(kWarpgroups), std::end(kWarpgroups));
+  if (elements.engine == Simt) {
+    ArrayRef<GemmTiles> table = elements.bytes == 4 ? ArrayRef(kSingle) : ArrayRef(kDouble);
+    tiles.insert(tiles.end(), table.begin(), table.end());
+    return tiles;
+  }
+  for (GemmTiles one : kHalf) {
+    // Lines of shared memory are as long for other elements.
+    one.depth = static_cast<int>(one.depth * 2 / elements.bytes);
+    tiles.push_back(one);
+  }
+  return tiles;
+}
+
+std::vector<int64_t> parametersOf(const GemmChoice &choice) {
+  const GemmTiles &tiles = choice.tiles;
+  return {static_cast<int64_t>(ChoiceKind::Product),
+          static_cast<int64_t>(tiles.engine),
+          tiles.m,
+          tiles.n,
+          tiles.depth,
+          tiles.stages,
+          tiles.a,
+          tiles.b,
+          choice.splits};
+}
+
 std::string describe(const GemmChoice &choice) {
   const GemmTiles &tiles = choice.tiles;
   std::string text =
@@ -126,7 +126,7 @@ std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &he
       pruned->push_back(describe({tiles, 1, 1}) + ": " + why);
   };
   std::vector<std::pair<double, GemmChoice>> ranked;
-  for (const GemmTiles &tiles : tableOf(elements)) {
+  for (const GemmTiles &tiles : tilesFor(elements)) {
     const GemmElements mine = withEngine(elements, tiles);
     if (std::string why = misfit(tiles, mine, device); !why.empty()) {
       prune(tiles, why);
@@ -165,7 +165,7 @@ std::optional<GemmChoice> measuredTiles(ir::KernelOp kernel, const GemmShape &sh
   std::vector<int64_t> numbers = getChoice(kernel, ChoiceKind::Product, 8);
   if (numbers.empty())
     return std::nullopt;
-  for (const GemmTiles &tiles : tableOf(elements))
+  for (const GemmTiles &tiles : tilesFor(elements))
     for (int splits : kPartsOfK)
       if (ArrayRef(parametersOf({tiles, splits, 1})).drop_front() == ArrayRef(numbers)) {
         const GemmElements mine = withEngine(elements, tiles);

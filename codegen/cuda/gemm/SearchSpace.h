@@ -36,6 +36,11 @@ namespace tcc::codegen::cuda {
 inline constexpr int64_t kAttentionWarps[] = {1, 2, 4, 8};
 inline constexpr int64_t kAttentionKeys[] = {16, 32, 64, 128};
 
+/// The tiles of the tables for such elements.
+std::vector<GemmTiles> tilesFor(const GemmElements &elements);
+/// As ScheduleCandidate has it.
+std::vector<int64_t> parametersOf(const GemmChoice &choice);
+
 /// Candidates of products, most promising first, the default among them. `shape` is what is known for all calls, `here`
 /// that of the call at hand. `pruned`: see ScheduleSpace.
 std::vector<GemmChoice> productSpace(const GemmShape &shape, const GemmShape &here, const GemmElements &elements,
